@@ -1,0 +1,66 @@
+// Config: every setting of a communicator as one value, read from the environment when the communicator is made (never at
+// load time). The table is config.def; this struct, the parser, the agreement between ranks and the README table are made
+// from it. A plain value; any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace strait {
+
+enum class SettingType { kInteger, kSize, kRate, kText, kChoice };
+
+template <SettingType type>
+struct SettingValue {
+  using Type = int64_t;  // kInteger; kSize in bytes; kRate in bytes per second
+};
+template <>
+struct SettingValue<SettingType::kText> {
+  using Type = std::string;
+};
+template <>
+struct SettingValue<SettingType::kChoice> {
+  using Type = std::string;
+};
+
+struct Config {
+#define STRAIT_SETTING(type, field, name, alias, initial, range, agreed, help) \
+  SettingValue<SettingType::type>::Type field;
+#include "base/config.def"
+#undef STRAIT_SETTING
+
+  Config();  // the defaults
+
+  using Lookup = std::function<const char*(const char* name)>;  // getenv, or a test's stand-in
+  // Reads STRAIT_* (and the NCCL aliases). A bad value is an error that names variable, value and range. Unknown STRAIT_
+  // names in `names` are returned as warnings with the nearest known name; unknown NCCL_ names are never looked at.
+  static Result<Config> from_environment();
+  static Result<Config> from(const Lookup& lookup);
+
+  // Sets one setting by its name without prefix ("SLOTS"), as from the environment.
+  Status set(const std::string& name, const std::string& value);
+
+  // "NAME" -> value of every setting that all ranks must share.
+  std::map<std::string, std::string> agreed_values() const;
+};
+
+struct SettingRow {
+  SettingType type;
+  const char* name;
+  const char* alias;
+  const char* initial;
+  const char* range;
+  bool agreed;
+  const char* help;
+};
+const std::vector<SettingRow>& setting_rows();
+
+// One warning per STRAIT_ name in the environment that is no setting, with the nearest name that is.
+std::vector<std::string> unknown_settings(char** environment);
+
+}  // namespace strait

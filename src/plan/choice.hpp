@@ -1,0 +1,43 @@
+// Choice: how a request will be carried out, made from values equal on all ranks, so that every rank makes the same. A plain
+// value; its text form is logged in one line with the reason. Compression is not part of it: it changes wires, never plans.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/config.hpp"
+#include "base/status.hpp"
+#include "plan/plan.hpp"
+#include "plan/request.hpp"
+#include "topology/topology.hpp"
+
+namespace strait {
+
+enum class Algorithm : uint8_t {
+  kRing,
+  kTree,          // double binary tree
+  kOneShot,       // direct: every rank sends everything to everyone
+  kTwoShot,       // direct: each shard's owner collects, reduces, gives back
+  kDirect,        // direct for rooted collectives and all-to-all: one hop
+  kHierarchical,  // two levels: domain, between domains per rail, domain
+  kPointToPoint,
+};
+
+struct Choice {
+  Algorithm algorithm = Algorithm::kRing;
+  int lanes = 1;
+  uint64_t piece = 1;    // elements per round and lane, at most (slot bytes / element bytes)
+  std::string reason;    // for the log
+};
+
+std::string_view name_of(Algorithm algorithm);
+
+// An error when the setting asks for an algorithm that this collective does not have.
+Result<Choice> choose(const Request& request, const Topology& topology, const Config& config);
+
+// The plan of one rank. Pure: any rank can make any rank's plan.
+Result<Plan> make_plan(const Request& request, const Topology& topology, const Choice& choice,
+                       int rank);
+
+}  // namespace strait
