@@ -1,5 +1,5 @@
-// Time as everything in Strait counts it: nanoseconds of the monotonic clock, and deadlines made of them. Any thread; one
-// vDSO call per reading.
+// Time as everything in Strait counts it: nanoseconds of the monotonic clock, and deadlines made of
+// them. Any thread; one vDSO call per reading.
 #pragma once
 
 #include <cstdint>

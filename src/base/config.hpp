@@ -1,6 +1,6 @@
-// Config: every setting of a communicator as one value, read from the environment when the communicator is made (never at
-// load time). The table is config.def; this struct, the parser, the agreement between ranks and the README table are made
-// from it. A plain value; any thread.
+// Config: every setting of a communicator as one value, read from the environment when the
+// communicator is made (never at load time). The table is config.def; this struct, the parser, the
+// agreement between ranks and the README table are made from it. A plain value; any thread.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,9 @@ struct Config {
   Config();  // the defaults
 
   using Lookup = std::function<const char*(const char* name)>;  // getenv, or a test's stand-in
-  // Reads STRAIT_* (and the NCCL aliases). A bad value is an error that names variable, value and range. Unknown STRAIT_
-  // names in `names` are returned as warnings with the nearest known name; unknown NCCL_ names are never looked at.
+  // Reads STRAIT_* and, where ours is unset, the NCCL alias; an empty value is as good as unset.
+  // A bad STRAIT_ value is an error that names variable, value and range; a bad NCCL_ value is
+  // logged as a warning and the default used, so that whatever ran with NCCL runs here.
   static Result<Config> from_environment();
   static Result<Config> from(const Lookup& lookup);
 
@@ -60,7 +61,8 @@ struct SettingRow {
 };
 const std::vector<SettingRow>& setting_rows();
 
-// One warning per STRAIT_ name in the environment that is no setting, with the nearest name that is.
+// One warning per STRAIT_ name in the environment that is no setting, with the nearest name that
+// is.
 std::vector<std::string> unknown_settings(char** environment);
 
 }  // namespace strait

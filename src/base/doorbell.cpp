@@ -25,8 +25,8 @@ void pause_cpu() {
 }  // namespace
 
 void Doorbell::ring() {
-  // seq_cst pairs with the seq_cst increment of sleepers in wait(): either the ringer sees the sleeper or the sleeper
-  // sees the new count.
+  // seq_cst pairs with the seq_cst increment of sleepers in wait(): either the ringer sees the
+  // sleeper or the sleeper sees the new count.
   word_->count.fetch_add(1, std::memory_order_seq_cst);
   if (word_->sleepers.load(std::memory_order_seq_cst) != 0)
     syscall(SYS_futex, &word_->count, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

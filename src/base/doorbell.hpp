@@ -1,7 +1,8 @@
-// Doorbell: how whoever moved something (a peer's thread, another process, the reactor) wakes the one thread that waits for
-// it. The word lives in memory that both sides map, so one doorbell serves threads and processes alike. ring() may be called
-// from any thread or process; wait() by the owner. A ring with nobody asleep costs one atomic add and one load; a wait
-// spins briefly, yields, then sleeps in the kernel (futex), so more ranks than cores do not collapse.
+// Doorbell: how whoever moved something (a peer's thread, another process, the reactor) wakes the
+// one thread that waits for it. The word lives in memory that both sides map, so one doorbell
+// serves threads and processes alike. ring() may be called from any thread or process; wait() by
+// the owner. A ring with nobody asleep costs one atomic add and one load; a wait spins briefly,
+// yields, then sleeps in the kernel (futex), so more ranks than cores do not collapse.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@ namespace strait {
 
 // Shared-memory layout: 64 bytes, zero-initialised is valid.
 struct alignas(64) DoorbellWord {
-  std::atomic<uint32_t> count{0};     // partner: wait() compares it with the value read before looking
+  std::atomic<uint32_t> count{0};  // partner: wait() compares it with the value read before looking
   std::atomic<uint32_t> sleepers{0};  // partner: ring() skips the kernel when it is zero
 };
 

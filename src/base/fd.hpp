@@ -1,4 +1,5 @@
-// UniqueFd: the owner of one file descriptor, closed exactly once. Movable, not copyable; one thread at a time.
+// UniqueFd: the owner of one file descriptor, closed exactly once. Movable, not copyable; one
+// thread at a time.
 #pragma once
 
 #include <utility>

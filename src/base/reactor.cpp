@@ -101,7 +101,8 @@ class EpollReactor final : public Reactor {
   void run() {
     std::vector<epoll_event> events(64);
     while (true) {
-      const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
+      const int count =
+          epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
       for (int i = 0; i < count; ++i) {
         const int fd = events[i].data.fd;
         if (fd == stop_.get()) return;

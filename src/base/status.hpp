@@ -1,6 +1,7 @@
-// Status and Result: the only way an operation inside Strait reports failure. A Status is a code and one sentence with
-// cause, place and remedy; Result<T> is a T or the Status that explains its absence. Values, freely copied, any thread.
-// An ok Status costs one empty string; the message is built only on failure.
+// Status and Result: the only way an operation inside Strait reports failure. A Status is a code
+// and one sentence with cause, place and remedy; Result<T> is a T or the Status that explains its
+// absence. Values, freely copied, any thread. An ok Status costs one empty string; the message is
+// built only on failure.
 #pragma once
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ Status system_error(const std::string& what);
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit by design
   Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit by design
     STRAIT_CHECK(!status_.ok(), "a Result without a value needs a failure");
   }
@@ -87,8 +88,8 @@ class [[nodiscard]] Result {
 #define STRAIT_JOIN(a, b) STRAIT_JOIN_INNER(a, b)
 
 // Returns the failure of a Status expression to the caller.
-#define STRAIT_TRY(expression)                            \
-  do {                                                    \
+#define STRAIT_TRY(expression)                                                  \
+  do {                                                                          \
     if (::strait::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 

@@ -27,18 +27,32 @@ constexpr std::array<TypeRow, kDataTypeCount> kTypes = {{
 }};
 
 constexpr std::array<std::string_view, kReduceKindCount> kKinds = {"sum", "prod", "max",
-                                                                  "min", "avg",  "mulsum"};
+                                                                   "min", "avg",  "mulsum"};
 
-const TypeRow& row(DataType type) { return kTypes[static_cast<size_t>(type)]; }
+const TypeRow& row(DataType type) {
+  return kTypes[static_cast<size_t>(type)];
+}
 
 }  // namespace
 
-size_t size_of(DataType type) { return row(type).bytes; }
-bool is_float(DataType type) { return row(type).floating; }
-bool is_narrow_float(DataType type) { return is_float(type) && size_of(type) < 4; }
-size_t accumulator_size(DataType type) { return is_narrow_float(type) ? 4 : size_of(type); }
-std::string_view name_of(DataType type) { return row(type).name; }
-std::string_view name_of(ReduceKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+size_t size_of(DataType type) {
+  return row(type).bytes;
+}
+bool is_float(DataType type) {
+  return row(type).floating;
+}
+bool is_narrow_float(DataType type) {
+  return is_float(type) && size_of(type) < 4;
+}
+size_t accumulator_size(DataType type) {
+  return is_narrow_float(type) ? 4 : size_of(type);
+}
+std::string_view name_of(DataType type) {
+  return row(type).name;
+}
+std::string_view name_of(ReduceKind kind) {
+  return kKinds[static_cast<size_t>(kind)];
+}
 
 std::optional<DataType> parse_data_type(std::string_view name) {
   for (size_t i = 0; i < kTypes.size(); ++i)

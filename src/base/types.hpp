@@ -1,4 +1,5 @@
-// The number types and reduction operations of a collective, by NCCL's numbering. Values; any thread; no cost.
+// The number types and reduction operations of a collective, by NCCL's numbering. Values; any
+// thread; no cost.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +25,19 @@ enum class DataType : uint8_t {
 };
 inline constexpr int kDataTypeCount = 12;
 
-enum class ReduceKind : uint8_t { kSum = 0, kProd = 1, kMax = 2, kMin = 3, kAvg = 4, kPreMulSum = 5 };
+enum class ReduceKind : uint8_t {
+  kSum = 0,
+  kProd = 1,
+  kMax = 2,
+  kMin = 3,
+  kAvg = 4,
+  kPreMulSum = 5
+};
 inline constexpr int kReduceKindCount = 6;
 
-size_t size_of(DataType type);           // bytes of one element
-size_t accumulator_size(DataType type);  // bytes of one partial sum: fp32 for 16- and 8-bit floats, else size_of
+size_t size_of(DataType type);  // bytes of one element
+size_t accumulator_size(
+    DataType type);  // bytes of one partial sum: fp32 for 16- and 8-bit floats, else size_of
 bool is_float(DataType type);
 bool is_narrow_float(DataType type);  // 16- and 8-bit floats: summed in fp32
 // nccl-tests' names: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2
