@@ -1,0 +1,23 @@
+// How every TCP socket of Strait is set up, and its two ends as text. Any thread; nothing here
+// blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "base/fd.hpp"
+#include "base/status.hpp"
+#include "transport/net/address.hpp"
+
+namespace strait::net {
+
+// A non-blocking, close-on-exec stream socket.
+Result<UniqueFd> open_socket(int family);
+// No delay, buffers as large as the system allows, keepalive: a silent peer host is noticed within
+// a minute.
+void tune_socket(int fd);
+// Gives up a connection whose sent bytes nobody acknowledged for so long.
+void limit_unacknowledged(int fd, int64_t timeout_ms);
+Address local_address(int fd);
+Address remote_address(int fd);
+
+}  // namespace strait::net
