@@ -33,7 +33,8 @@ struct Choice {
 
 std::string_view name_of(Algorithm algorithm);
 
-// An error when the setting asks for an algorithm that this collective does not have.
+// Depends on its arguments only. Where the collective has no such algorithm as the setting asks for, the choice is made as
+// for auto and the reason says so; a setting that is no algorithm at all is an error.
 Result<Choice> choose(const Request& request, const Topology& topology, const Config& config);
 
 // The plan of one rank. Pure: any rank can make any rank's plan.

@@ -41,9 +41,9 @@ inline constexpr int kNoPeer = -1;
 struct Step {
   uint64_t count = 0;  // elements over all rounds
   int recv_from = kNoPeer;
-  std::optional<Place> source;
-  std::optional<Place> addend;
-  std::optional<Place> target;
+  std::optional<Place> source = std::nullopt;
+  std::optional<Place> addend = std::nullopt;
+  std::optional<Place> target = std::nullopt;
   int send_to = kNoPeer;
   Wire recv_wire = Wire::kPlain;
   Wire send_wire = Wire::kPlain;

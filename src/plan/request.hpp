@@ -44,6 +44,7 @@ uint64_t output_count(const Request& request, int rank, int rank_count);
 
 // Where an in-place call has its input relative to its output: element `input_offset` of the output buffer is element 0 of
 // the input (or, negative, the output starts inside the input), as NCCL defines it for each collective.
+// Where a rank has only one of the two buffers (off root, send, receive) it is 0: equal pointers do no harm there.
 // nullopt: in place is not supported (all_to_all).
 std::optional<int64_t> in_place_offset(const Request& request, int rank, int rank_count);
 

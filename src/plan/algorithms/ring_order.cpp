@@ -1,0 +1,36 @@
+#include "plan/algorithms/ring_order.hpp"
+
+#include <algorithm>
+
+namespace strait {
+
+int RingPlace::at(int steps) const {
+  const int n = size();
+  return order[static_cast<size_t>(((position + steps) % n + n) % n)];
+}
+
+RingPlace ring_place(const Topology& topology, int lane, int rank) {
+  RingPlace place;
+  std::vector<std::vector<int>> domains(static_cast<size_t>(topology.domain_count()));
+  for (int r = 0; r < topology.rank_count(); ++r)
+    domains[static_cast<size_t>(topology.domain_of[static_cast<size_t>(r)])].push_back(r);
+  for (std::vector<int>& members : domains) {
+    const auto first = static_cast<std::ptrdiff_t>(static_cast<size_t>(lane) % members.size());
+    std::rotate(members.begin(), members.begin() + first, members.end());
+    place.order.insert(place.order.end(), members.begin(), members.end());
+  }
+  const auto found = std::find(place.order.begin(), place.order.end(), rank);
+  place.position = static_cast<int>(found - place.order.begin());
+  return place;
+}
+
+RingPlace chain_place(const Topology& topology, int lane, int rank, int root) {
+  RingPlace place = ring_place(topology, lane, rank);
+  const auto first = std::find(place.order.begin(), place.order.end(), root);
+  const int shift = static_cast<int>(first - place.order.begin());
+  std::rotate(place.order.begin(), first, place.order.end());
+  place.position = (place.position - shift + place.size()) % place.size();
+  return place;
+}
+
+}  // namespace strait

@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "plan/planners.hpp"
+
+namespace strait {
+namespace {
+
+// Direct algorithms open a link to every other rank (or rank of the domain): slots * slot_bytes of
+// memory each, per lane. Beyond this many the memory and the number of waits outweigh the saved
+// hops.
+constexpr int kDirectRanksMax = 16;
+// Up to here the time of an all-reduce is the number of hops and wake-ups, not bytes: one hop wins.
+constexpr uint64_t kOneShotBytesMax = 16 << 10;
+// The same between domains, where every rank's copy crosses the narrow link.
+constexpr uint64_t kOneShotBetweenBytesMax = 4 << 10;
+// Rooted collectives and gathers up to here finish in one hop before a pipeline has filled.
+constexpr uint64_t kDirectBytesMax = 64 << 10;
+// Between domains a direct all-gather or reduce-scatter sends a block once per rank over there; a
+// ring sends it once.
+constexpr uint64_t kDirectBetweenBytesMax = 4 << 10;
+// A chain has filled after one piece per rank; with fewer pieces than this per rank, trees are
+// shorter.
+constexpr uint64_t kChainBytesPerRank = 64 << 10;
+// A ring waits 2(n-1) hops; below this much data per rank a tree's 2 log2(n) hops are sooner done.
+constexpr uint64_t kRingBytesPerRank = 4 << 10;
+// More lanes overlap one lane's waiting with another's work; beyond four they only cost links.
+constexpr int kAutoLanesMax = 4;
+// Messages of more lanes should not fall below this: a wake-up costs about as much as moving it.
+constexpr uint64_t kPieceBytesMin = 32 << 10;
+
+// What the choice depends on, and nothing else.
+struct Case {
+  const Request& request;
+  const Topology& topology;
+  int ranks;
+  int domains;
+  int largest_domain = 0;
+  int smallest_domain = 0;
+  uint64_t bytes;  // of the larger buffer: count * ranks for gathers and scatters
+
+  bool direct_fits() const { return ranks <= kDirectRanksMax; }
+  bool levels_fit() const {
+    return largest_domain <= kDirectRanksMax && domains <= kDirectRanksMax;
+  }
+};
+
+Case make_case(const Request& request, const Topology& topology) {
+  Case it{.request = request,
+          .topology = topology,
+          .ranks = topology.rank_count(),
+          .domains = topology.domain_count(),
+          .bytes = request.count * size_of(request.type)};
+  std::vector<int> sizes(static_cast<size_t>(it.domains));
+  for (const int domain : topology.domain_of) ++sizes[static_cast<size_t>(domain)];
+  it.largest_domain = *std::max_element(sizes.begin(), sizes.end());
+  it.smallest_domain = *std::min_element(sizes.begin(), sizes.end());
+  switch (request.collective) {
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+      it.bytes *= static_cast<uint64_t>(it.ranks);
+      break;
+    default:
+      break;
+  }
+  return it;
+}
+
+struct Preference {
+  Algorithm algorithm;
+  std::string_view reason;
+};
+
+Preference ring_or_tree(const Case& it) {
+  if (it.bytes >= kRingBytesPerRank * static_cast<uint64_t>(it.ranks))
+    return {Algorithm::kRing, "too many ranks for direct links, enough data for a ring"};
+  return {Algorithm::kTree, "too many ranks for direct links, little data"};
+}
+
+Preference prefer_for_all_reduce(const Case& it) {
+  if (it.domains == 1) {
+    if (!it.direct_fits()) return ring_or_tree(it);
+    if (it.bytes <= kOneShotBytesMax) return {Algorithm::kOneShot, "small, one domain: one hop"};
+    return {Algorithm::kTwoShot, "one domain: each byte is added once"};
+  }
+  if (it.bytes <= kOneShotBetweenBytesMax)
+    return it.direct_fits() ? Preference{Algorithm::kOneShot, "small: one hop"}
+                            : Preference{Algorithm::kTree, "small, many ranks: few hops"};
+  if (it.levels_fit())
+    return {Algorithm::kHierarchical, "several domains: each byte crosses between them once"};
+  return ring_or_tree(it);
+}
+
+Preference prefer_for_gathers(const Case& it) {
+  if (it.domains > 1 && it.bytes > kDirectBetweenBytesMax)
+    return {Algorithm::kRing, "several domains: a ring crosses each boundary once"};
+  if (it.direct_fits()) return {Algorithm::kDirect, "few ranks: one hop"};
+  return {Algorithm::kRing, "too many ranks for direct links"};
+}
+
+Preference prefer_for_rooted(const Case& it) {
+  if (it.bytes <= kDirectBytesMax && it.direct_fits())
+    return {Algorithm::kDirect, "small, few ranks: one hop"};
+  if (it.bytes >= kChainBytesPerRank * static_cast<uint64_t>(it.ranks))
+    return {Algorithm::kRing, "large: a chain keeps every link busy"};
+  return {Algorithm::kTree, "too little data to fill a chain"};
+}
+
+Preference prefer(const Case& it) {
+  switch (it.request.collective) {
+    case Collective::kAllReduce:
+      return prefer_for_all_reduce(it);
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+      return prefer_for_gathers(it);
+    case Collective::kReduce:
+    case Collective::kBroadcast:
+      return prefer_for_rooted(it);
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+      return {Algorithm::kDirect, "every byte has its own destination"};
+    case Collective::kSend:
+    case Collective::kReceive:
+      break;
+  }
+  return {Algorithm::kPointToPoint, "one peer"};
+}
+
+// Into how many blocks the planner cuts the count.
+int block_count(const Case& it, Algorithm algorithm) {
+  if (it.request.collective != Collective::kAllReduce) return 1;
+  if (algorithm == Algorithm::kRing || algorithm == Algorithm::kTwoShot) return it.ranks;
+  if (algorithm == Algorithm::kHierarchical) return it.smallest_domain * it.domains;
+  return 1;
+}
+
+int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
+  if (algorithm == Algorithm::kPointToPoint) return 1;
+  if (config.lanes > 0) return static_cast<int>(config.lanes);
+  const uint64_t block_bytes = it.request.count * size_of(it.request.type) /
+                               static_cast<uint64_t>(block_count(it, algorithm));
+  return static_cast<int>(
+      std::clamp<uint64_t>(block_bytes / kPieceBytesMin, 1, uint64_t{kAutoLanesMax}));
+}
+
+// The largest piece that fits, made smaller so that all rounds move about the same.
+uint64_t choose_piece(const Case& it, const Choice& choice, const Config& config) {
+  uint64_t bytes = static_cast<uint64_t>(config.slot_bytes);
+  if (config.chunk_bytes > 0) bytes = std::min(bytes, static_cast<uint64_t>(config.chunk_bytes));
+  const uint64_t most = std::max<uint64_t>(1, bytes / size_of(it.request.type));
+  const uint64_t share = largest_part(it.request.count, choice.lanes);
+  const uint64_t block = largest_part(share, block_count(it, choice.algorithm));
+  if (block == 0) return most;
+  const uint64_t rounds = (block + most - 1) / most;
+  const uint64_t even = (block + rounds - 1) / rounds;
+  return std::min(most, (even + kSplitUnit - 1) / kSplitUnit * kSplitUnit);
+}
+
+std::optional<Algorithm> parse_algorithm(std::string_view name) {
+  for (const Algorithm algorithm :
+       {Algorithm::kRing, Algorithm::kTree, Algorithm::kOneShot, Algorithm::kTwoShot,
+        Algorithm::kDirect, Algorithm::kHierarchical, Algorithm::kPointToPoint})
+    if (name_of(algorithm) == name) return algorithm;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Choice> choose(const Request& request, const Topology& topology, const Config& config) {
+  if (topology.rank_count() == 0)
+    return error(Code::kInvalidArgument, "{}: a topology without ranks has no plan",
+                 name_of(request.collective));
+  const Case it = make_case(request, topology);
+  const Preference preference = prefer(it);
+  Choice choice;
+  choice.algorithm = preference.algorithm;
+  choice.reason = preference.reason;
+  if (it.ranks == 1) choice.reason = "one rank: a copy";
+  if (config.algorithm != "auto") {
+    const std::optional<Algorithm> asked = parse_algorithm(config.algorithm);
+    if (!asked)
+      return error(Code::kInvalidArgument, "STRAIT_ALGO: '{}' is no algorithm; auto always works",
+                   config.algorithm);
+    if (find_planner(request.collective, *asked) != nullptr) {
+      choice.algorithm = *asked;
+      choice.reason = "STRAIT_ALGO asks for it";
+    } else {
+      choice.reason = fmt::format("{} has no {}; {}", name_of(request.collective), config.algorithm,
+                                  choice.reason);
+    }
+  }
+  choice.lanes = choose_lanes(it, choice.algorithm, config);
+  choice.piece = choose_piece(it, choice, config);
+  return choice;
+}
+
+}  // namespace strait
