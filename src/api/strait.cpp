@@ -1,0 +1,76 @@
+// The calls of strait.h: host streams and statistics.
+
+#include "strait.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/export.hpp"
+#include "api/handle.hpp"
+#include "api/result.hpp"
+#include "comm/streams.hpp"
+
+namespace strait::api {
+namespace {
+
+Status get_stats(ncclComm_t comm, straitCommStats_t* out) {
+  STRAIT_ASSIGN(const auto handle, find_handle(comm));
+  if (out == nullptr || out->size < sizeof(size_t))
+    return error(Code::kInvalidArgument, "stats is NULL or its size is not set: set it to sizeof");
+  const Communicator& communicator = *handle->comm;
+  const TrafficStats traffic = communicator.stats();
+  straitCommStats_t stats{};
+  stats.size = std::min(out->size, sizeof stats);
+  stats.domain = communicator.topology().domain_of[communicator.rank()];
+  stats.domain_count = communicator.topology().domain_count();
+  stats.plain_bytes_sent = traffic.plain_bytes;
+  stats.coded_value_bytes_sent = traffic.coded_value_bytes;
+  stats.coded_wire_bytes_sent = traffic.coded_wire_bytes;
+  std::memcpy(out, &stats, stats.size);
+  return Status();
+}
+
+}  // namespace
+}  // namespace strait::api
+
+using strait::Status;
+using strait::api::guarded;
+
+STRAIT_EXPORT ncclResult_t straitStreamCreate(cudaStream_t* stream) {
+  return guarded("straitStreamCreate", [&]() -> Status {
+    if (stream == nullptr)
+      return strait::error(strait::Code::kInvalidArgument, "stream is NULL: give it a place to go");
+    STRAIT_ASSIGN(void* handle, strait::create_stream());
+    *stream = static_cast<cudaStream_t>(handle);
+    return Status();
+  });
+}
+
+STRAIT_EXPORT ncclResult_t straitStreamSynchronize(cudaStream_t stream) {
+  return guarded("straitStreamSynchronize", [&] { return strait::synchronize_stream(stream); });
+}
+
+STRAIT_EXPORT ncclResult_t straitStreamQuery(cudaStream_t stream) {
+  bool idle = true;
+  const ncclResult_t result = guarded("straitStreamQuery", [&]() -> Status {
+    STRAIT_ASSIGN(idle, strait::stream_is_idle(stream));
+    return Status();
+  });
+  return result != ncclSuccess || idle ? result : ncclInProgress;
+}
+
+STRAIT_EXPORT ncclResult_t straitStreamDestroy(cudaStream_t stream) {
+  return guarded("straitStreamDestroy", [&] { return strait::destroy_stream(stream); });
+}
+
+STRAIT_EXPORT ncclResult_t straitCommGetStats(ncclComm_t comm, straitCommStats_t* stats) {
+  return guarded("straitCommGetStats", [&] { return strait::api::get_stats(comm, stats); });
+}
+
+STRAIT_EXPORT ncclResult_t straitCommResetStats(ncclComm_t comm) {
+  return guarded("straitCommResetStats", [&]() -> Status {
+    STRAIT_ASSIGN(const auto handle, strait::api::find_handle(comm));
+    handle->comm->reset_stats();
+    return Status();
+  });
+}

@@ -1,0 +1,254 @@
+#include "comm/communicator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "base/log.hpp"
+#include "plan/choice.hpp"
+#include "plan/tag.hpp"
+#include "plan/verifier.hpp"
+
+namespace strait {
+namespace {
+
+constexpr int64_t kAbortWaitMs = 5'000;
+
+bool is_point_to_point(const Request& request) {
+  return request.collective == Collective::kSend || request.collective == Collective::kReceive;
+}
+
+int first_lane(const Request& request) {
+  return is_point_to_point(request) ? kPointToPointLane : 0;
+}
+
+codec::Options codec_options(const Config& config) {
+  codec::Options options;
+  options.checksum = config.checksum == "on";
+  if (config.compress == "off") options.mode = codec::Mode::kRaw;
+  if (config.compress == "dense") options.mode = codec::Mode::kDense;
+  return options;
+}
+
+}  // namespace
+
+Communicator::Communicator(Parts parts)
+    : parts_(std::move(parts)),
+      connections_(parts_.rank, parts_.routes,
+                   {.slots = static_cast<uint32_t>(parts_.config.slots),
+                    .slot_bytes = static_cast<size_t>(parts_.config.slot_bytes)}),
+      codec_(codec_options(parts_.config)) {}
+
+Communicator::~Communicator() = default;
+
+uint64_t Communicator::take_ticket() {
+  std::lock_guard lock(mutex_);
+  return tickets_++;
+}
+
+Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operations) {
+  {
+    std::unique_lock lock(mutex_);
+    turn_changed_.wait(lock, [&] { return served_ == ticket; });
+  }
+  Status status = failure();
+  if (status.ok()) {
+    status = run_now(operations);
+    if (!status.ok()) {
+      fail(status);
+      status = failure();
+    }
+  }
+  std::lock_guard lock(mutex_);
+  ++served_;
+  turn_changed_.notify_all();
+  return status;
+}
+
+Status Communicator::run_now(const std::vector<Operation>& operations) {
+  plans_.forget_excess();
+  STRAIT_TRY(prepare_plans(operations));
+  STRAIT_TRY(copy_to_self(operations));
+  std::vector<Chain> chains = make_chains(operations);
+  const std::function<Status()> stopped = [this] { return failure(); };
+  return drive(chains, {.doorbell = parts_.doorbell.get(),
+                        .timeout_ms = parts_.config.timeout_ms,
+                        .stopped = stopped});
+}
+
+bool Communicator::is_to_self(const Request& request) const {
+  return is_point_to_point(request) && request.root == parts_.rank;
+}
+
+bool Communicator::is_idle(const Operation& operation) const {
+  return operation.request.count == 0 || is_to_self(operation.request);
+}
+
+// Makes, opens and binds the plans that are not cached yet, all of the batch at once.
+Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
+  std::vector<std::pair<Request, Plan>> fresh;
+  for (const Operation& operation : operations) {
+    const Request& request = operation.request;
+    const auto same = [&](const auto& entry) { return entry.first == request; };
+    if (is_idle(operation) || plans_.find(request) != nullptr || std::ranges::any_of(fresh, same))
+      continue;
+    STRAIT_ASSIGN(Plan plan, plan_for(request));
+    fresh.emplace_back(request, std::move(plan));
+  }
+  if (fresh.empty()) return Status();
+  std::vector<Connections::Demand> demands;
+  for (const auto& [request, plan] : fresh) demands.push_back({&plan, first_lane(request)});
+  STRAIT_TRY(connections_.open(demands, Deadline::after_ms(parts_.config.init_timeout_ms)));
+  for (auto& [request, plan] : fresh)
+    plans_.insert(request, connections_.bind(std::move(plan), first_lane(request)));
+  return Status();
+}
+
+Result<Plan> Communicator::plan_for(const Request& request) const {
+  STRAIT_ASSIGN(const Choice choice, choose(request, parts_.topology, parts_.config));
+  if (parts_.rank == 0)
+    log_info("{}: {}, {} lanes, pieces of {}: {}", describe(request, call_count_),
+             name_of(choice.algorithm), choice.lanes, choice.piece, choice.reason);
+  if (parts_.config.verify == "on") STRAIT_TRY(verify_choice(request, parts_.topology, choice));
+  return make_plan(request, parts_.topology, choice, parts_.rank);
+}
+
+// Collectives form one chain and share its work memory; sends to one peer form a chain, and receives from it.
+std::vector<Chain> Communicator::make_chains(const std::vector<Operation>& operations) {
+  size_t shared_bytes = 0;
+  size_t own_bytes = 0;
+  for (const Operation& operation : operations) {
+    if (is_idle(operation)) continue;
+    const size_t bytes = work_bytes(*plans_.find(operation.request), operation.request.type);
+    if (is_point_to_point(operation.request))
+      own_bytes += bytes;
+    else
+      shared_bytes = std::max(shared_bytes, bytes);
+  }
+  if (work_.size() < shared_bytes + own_bytes) work_.resize(shared_bytes + own_bytes);
+
+  std::byte* own = work_.data() + shared_bytes;
+  std::map<std::pair<Collective, int>, Chain> by_peer;
+  Chain collectives;
+  for (const Operation& operation : operations) {
+    const Request& request = operation.request;
+    if (is_idle(operation)) {
+      // Numbers count collectives, so that all ranks agree on them whatever was skipped.
+      if (!is_point_to_point(request)) ++call_count_;
+    } else if (is_point_to_point(request)) {
+      by_peer[{request.collective, request.root}].executions.push_back(
+          make_execution(operation, own));
+      own += work_bytes(*plans_.find(request), request.type);
+    } else {
+      collectives.executions.push_back(make_execution(operation, work_.data()));
+      ++call_count_;
+    }
+  }
+  std::vector<Chain> chains;
+  if (!collectives.executions.empty()) chains.push_back(std::move(collectives));
+  for (auto& [key, chain] : by_peer) chains.push_back(std::move(chain));
+  return chains;
+}
+
+std::unique_ptr<HostExecution> Communicator::make_execution(const Operation& operation,
+                                                            std::byte* work) {
+  Call call{.request = operation.request,
+            .number = call_count_,
+            .arithmetic = operation.arithmetic,
+            .memory = {.input = static_cast<const std::byte*>(operation.input),
+                       .output = static_cast<std::byte*>(operation.output),
+                       .work = work},
+            .codec = codec_};
+  return std::make_unique<HostExecution>(*plans_.find(operation.request), std::move(call),
+                                         traffic_);
+}
+
+// Sends and receives with oneself pair within their group, in order.
+Status Communicator::copy_to_self(const std::vector<Operation>& operations) const {
+  std::vector<const Operation*> sends;
+  std::vector<const Operation*> receives;
+  for (const Operation& operation : operations) {
+    if (!is_to_self(operation.request)) continue;
+    auto& list = operation.request.collective == Collective::kSend ? sends : receives;
+    list.push_back(&operation);
+  }
+  if (sends.size() != receives.size())
+    return error(Code::kInvalidUsage,
+                 "rank {} sends {} times to itself and receives {} times: put matching ncclSend and "
+                 "ncclRecv into one group",
+                 parts_.rank, sends.size(), receives.size());
+  for (size_t i = 0; i < sends.size(); ++i) {
+    const size_t bytes = sends[i]->request.count * size_of(sends[i]->request.type);
+    const size_t room = receives[i]->request.count * size_of(receives[i]->request.type);
+    if (bytes != room)
+      return error(Code::kInvalidUsage,
+                   "rank {} sends {} bytes to itself and receives {}: give both the same count",
+                   parts_.rank, bytes, room);
+    if (bytes > 0 && sends[i]->input != receives[i]->output)
+      std::memmove(receives[i]->output, sends[i]->input, bytes);
+  }
+  return Status();
+}
+
+Status Communicator::drain(Deadline deadline) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto until = std::chrono::steady_clock::time_point(
+        std::chrono::nanoseconds(deadline.at_ns()));
+    if (!turn_changed_.wait_until(lock, until, [&] { return served_ == tickets_; }))
+      return error(Code::kTimeout, "rank {}: {} calls are still running", parts_.rank,
+                   tickets_ - served_);
+  }
+  while (true) {
+    const uint32_t seen = parts_.doorbell->read();
+    if (!failure().ok() || connections_.flushed()) return Status();
+    // A link rings when a slot leaves; the turn bounds the wait where a wrapper does not.
+    const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), 1'000'000);
+    if (!parts_.doorbell->wait(seen, Deadline::after_ns(turn_ns)) && deadline.passed())
+      return error(Code::kTimeout, "rank {}: data already sent could not leave this process",
+                   parts_.rank);
+  }
+}
+
+Status Communicator::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Communicator::fail(const Status& why) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return;
+    failure_ = why;
+  }
+  log_warn("rank {}: {}", parts_.rank, why.message());
+  // What came from a peer already says whose failure it is.
+  connections_.abort(why.code() == Code::kRemoteError
+                         ? why
+                         : why.at(fmt::format("rank {}", parts_.rank)));
+  parts_.doorbell->ring();
+}
+
+void Communicator::abort() {
+  fail(error(Code::kInvalidUsage, "the communicator was aborted"));
+  std::unique_lock lock(mutex_);
+  turn_changed_.wait_for(lock, std::chrono::milliseconds(kAbortWaitMs),
+                         [&] { return served_ == tickets_; });
+}
+
+TrafficStats Communicator::stats() const {
+  return {.plain_bytes = traffic_.plain_bytes.load(std::memory_order_relaxed) -
+                         traffic_base_.plain_bytes,
+          .coded_value_bytes = traffic_.coded_value_bytes.load(std::memory_order_relaxed) -
+                               traffic_base_.coded_value_bytes,
+          .coded_wire_bytes = traffic_.coded_wire_bytes.load(std::memory_order_relaxed) -
+                              traffic_base_.coded_wire_bytes};
+}
+
+void Communicator::reset_stats() {
+  traffic_base_ = {};
+  traffic_base_ = stats();
+}
+
+}  // namespace strait

@@ -1,0 +1,115 @@
+#include "comm/connections.hpp"
+
+#include <algorithm>
+
+#include "codec/codec.hpp"
+
+namespace strait {
+namespace {
+
+constexpr int64_t kAcceptTurnNs = 100'000'000;
+
+}  // namespace
+
+Connections::Connections(int rank, std::vector<PeerRoute> routes, Shape shape)
+    : rank_(rank), routes_(std::move(routes)), shape_(shape) {}
+
+Status Connections::open(const std::vector<Demand>& demands, Deadline deadline) {
+  const auto for_each_step = [&](auto&& open_one) {
+    for (const Demand& demand : demands)
+      for (size_t i = 0; i < demand.plan->lanes.size(); ++i)
+        for (const Step& step : demand.plan->lanes[i].steps)
+          if (step.count > 0)
+            STRAIT_TRY(open_one(*demand.plan, step, demand.first_lane + static_cast<int>(i)));
+    return Status();
+  };
+  STRAIT_TRY(for_each_step([&](const Plan& plan, const Step& step, int lane) {
+    if (step.send_to == kNoPeer) return Status();
+    return open_sender(plan, Key(lane, step.send_to), deadline);
+  }));
+  return for_each_step([&](const Plan& plan, const Step& step, int lane) {
+    if (step.recv_from == kNoPeer) return Status();
+    return open_receiver(plan, Key(lane, step.recv_from), deadline);
+  });
+}
+
+LinkSpec Connections::spec(const Plan& plan, int source, int destination, int lane) const {
+  return {.source = source,
+          .destination = destination,
+          .lane = lane,
+          .slots = std::max(shape_.slots, static_cast<uint32_t>(plan.slots_min)),
+          .slot_bytes = shape_.slot_bytes + codec::kChunkOverhead};
+}
+
+Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadline) {
+  if (senders_.contains(key)) return Status();
+  const auto [lane, peer] = key;
+  STRAIT_TRY(aborted());
+  auto link = routes_[peer].transport->connect(routes_[peer].address,
+                                               spec(plan, rank_, peer, lane), deadline);
+  if (!link.ok()) return link.status();
+  auto sender = std::make_unique<Sender>();
+  sender->link = std::move(*link);
+  sender->port.link = sender->link.get();
+  std::lock_guard lock(mutex_);
+  if (!aborted_.ok()) sender->link->abort(aborted_);
+  senders_.emplace(key, std::move(sender));
+  return Status();
+}
+
+Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline deadline) {
+  if (receivers_.contains(key)) return Status();
+  const auto [lane, peer] = key;
+  while (true) {
+    // In short turns, so that an abort from another thread ends the wait.
+    STRAIT_TRY(aborted());
+    const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), kAcceptTurnNs);
+    auto link = routes_[peer].transport->accept(
+        routes_[peer].address, spec(plan, peer, rank_, lane), Deadline::after_ns(turn_ns));
+    if (!link.ok()) {
+      if (link.status().code() != Code::kTimeout || deadline.passed()) return link.status();
+      continue;
+    }
+    std::lock_guard lock(mutex_);
+    if (!aborted_.ok()) (*link)->abort(aborted_);
+    receivers_.emplace(key, std::move(*link));
+    return Status();
+  }
+}
+
+Status Connections::aborted() const {
+  std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
+std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane) {
+  auto bound = std::make_unique<BoundPlan>();
+  bound->plan = std::move(plan);
+  for (size_t i = 0; i < bound->plan.lanes.size(); ++i) {
+    const int lane = first_lane + static_cast<int>(i);
+    std::vector<StepPorts>& ports = bound->ports.emplace_back();
+    for (const Step& step : bound->plan.lanes[i].steps) {
+      StepPorts& port = ports.emplace_back();
+      if (step.count == 0) continue;
+      if (step.send_to != kNoPeer) port.send = &senders_.at(Key(lane, step.send_to))->port;
+      if (step.recv_from != kNoPeer) port.recv = receivers_.at(Key(lane, step.recv_from)).get();
+    }
+  }
+  place_staging(*bound);
+  return bound;
+}
+
+void Connections::abort(const Status& why) {
+  std::lock_guard lock(mutex_);
+  if (aborted_.ok()) aborted_ = why;
+  for (auto& [key, sender] : senders_) sender->link->abort(why);
+  for (auto& [key, receiver] : receivers_) receiver->abort(why);
+}
+
+bool Connections::flushed() const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::all_of(senders_,
+                             [](const auto& entry) { return entry.second->link->flushed(); });
+}
+
+}  // namespace strait

@@ -1,0 +1,71 @@
+// Connections: the links of one rank, opened when a plan first needs them and kept. Used by the thread that runs the
+// communicator's work, except abort(), which any thread may call. A plan is bound once: each step then holds its ports.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/status.hpp"
+#include "exec/ports.hpp"
+#include "transport/transport.hpp"
+
+namespace strait {
+
+// How one peer is reached.
+struct PeerRoute {
+  Transport* transport = nullptr;
+  std::string address;  // of the peer on that transport
+};
+
+// Send and receive have links of their own, beside those of collectives.
+inline constexpr int kPointToPointLane = 1 << 16;
+
+class Connections {
+ public:
+  struct Shape {
+    uint32_t slots;
+    size_t slot_bytes;  // largest piece of plain bytes; coded chunks get their overhead on top
+  };
+
+  Connections(int rank, std::vector<PeerRoute> routes, Shape shape);
+
+  // A plan whose lane numbers count from first_lane.
+  struct Demand {
+    const Plan* plan;
+    int first_lane;
+  };
+  // Opens what the plans need and is not open yet: first all senders, then all receivers, so that
+  // ranks that open different links at the same time cannot wait for each other in a circle.
+  Status open(const std::vector<Demand>& demands, Deadline deadline);
+  // The plan with the ports of its steps; its links must be open.
+  std::unique_ptr<BoundPlan> bind(Plan plan, int first_lane);
+
+  // Fails every link, open and to come, with this reason; peers see it too.
+  void abort(const Status& why);
+  bool flushed() const;
+
+ private:
+  using Key = std::pair<int, int>;  // lane, peer
+
+  Status open_sender(const Plan& plan, const Key& key, Deadline deadline);
+  Status open_receiver(const Plan& plan, const Key& key, Deadline deadline);
+  Status aborted() const;
+  LinkSpec spec(const Plan& plan, int source, int destination, int lane) const;
+
+  const int rank_;
+  const std::vector<PeerRoute> routes_;
+  const Shape shape_;
+  mutable std::mutex mutex_;  // guards the maps against abort(); never held while a call blocks
+  Status aborted_;
+  struct Sender {
+    std::unique_ptr<SendLink> link;
+    SendPort port;
+  };
+  std::map<Key, std::unique_ptr<Sender>> senders_;
+  std::map<Key, std::unique_ptr<RecvLink>> receivers_;
+};
+
+}  // namespace strait

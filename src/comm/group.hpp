@@ -1,0 +1,45 @@
+// Group: the calls of one thread between ncclGroupStart and the outermost ncclGroupEnd; a call outside a group is a group of
+// its own. When the group ends, its communicators are made side by side, then its operations are launched: one batch per
+// communicator, in the order of their first call. Everything here is thread-local state of the calling thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/status.hpp"
+#include "comm/communicator.hpp"
+
+namespace strait {
+
+class Group {
+ public:
+  // Of the calling thread.
+  static Group& current();
+
+  void start();
+  // The first failure of any call in the group, which drops the group, or of what it launched.
+  Status end();
+
+  // Adds an operation on a stream handle (nullptr: complete before the group ends). Ends the group if none is open.
+  Status submit(std::shared_ptr<Communicator> comm, const Operation& operation, void* stream);
+  // Adds the making of a communicator.
+  Status submit_making(std::function<Status()> make);
+  // A call with bad arguments inside a group makes the group fail.
+  Status refuse(const Status& why);
+
+ private:
+  struct Entry {
+    std::shared_ptr<Communicator> comm;
+    Operation operation;
+    void* stream;
+  };
+
+  Status launch();
+
+  int depth_ = 0;
+  Status refused_;
+  std::vector<std::function<Status()>> makings_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace strait

@@ -1,0 +1,96 @@
+// HostExecution: one run of a plan on host memory, over real links. It is the machine that the interpreter drives: a step's
+// value is bytes. Between domains it encodes straight into the send slot and decodes straight into the reduction; a
+// coded chunk that is only stored and forwarded travels on as it came. Made by the communicator for each call, used by the
+// one thread that runs the communicator's work; allocates nothing while it runs.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "codec/codec.hpp"
+#include "exec/ports.hpp"
+#include "exec/reduce.hpp"
+#include "plan/interpreter.hpp"
+#include "plan/request.hpp"
+
+namespace strait {
+
+// Bytes sent, counted by the executing thread; read by any thread through relaxed loads.
+struct TrafficCounters {
+  std::atomic<uint64_t> plain_bytes{0};        // partner: Communicator::stats
+  std::atomic<uint64_t> coded_value_bytes{0};  // partner: Communicator::stats
+  std::atomic<uint64_t> coded_wire_bytes{0};   // partner: Communicator::stats
+};
+
+// The memory of one call. `work` is the communicator's and holds work_bytes(): the plan's scratch, then staging.
+struct CallMemory {
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::byte* work = nullptr;
+};
+
+size_t work_bytes(const BoundPlan& bound, DataType type);
+
+struct Call {
+  Request request;
+  uint64_t number = 0;  // of the call on its communicator
+  Arithmetic arithmetic;
+  CallMemory memory;
+  codec::Options codec;
+};
+
+class HostExecution {
+ public:
+  HostExecution(const BoundPlan& bound, Call call, TrafficCounters& traffic);
+  HostExecution(const HostExecution&) = delete;
+  HostExecution& operator=(const HostExecution&) = delete;
+
+  bool done() const { return interpreter_.done(); }
+  // Runs as far as possible; 0: only a peer can help.
+  Result<uint64_t> advance() { return interpreter_.advance(); }
+  // Where it stands, for the verdict when a wait ends: "waits for rank 3 (lane 0, step 5, round 2)".
+  std::string where() const;
+  const Call& call() const { return call_; }
+
+
+ private:
+  class ReduceSink;
+  // What the interpreter sees: complete before the class is.
+  struct Runner {
+    HostExecution* execution;
+    Result<Ran> run(const Piece& piece) { return execution->run(piece); }
+  };
+
+  Result<Ran> run(const Piece& piece);
+  Status handle(const Piece& piece, const Message& message, SendPort* send);
+  void compute(const Piece& piece, const Operand& first, const Operand& second, SendPort* send);
+  Status receive_coded(const Piece& piece, const Message& message, SendPort* send);
+  Status store_coded(const Piece& piece, const Message& message, void* values);
+  Status check(const Piece& piece, const Message& message) const;
+
+  bool is_in_place(const Piece& piece) const;
+  Output destination(const Piece& piece, SendPort* send) const;
+  void send_value(const Piece& piece, const Operand& value, SendPort& send);
+  void send_coded(const Piece& piece, const void* values, SendPort& send);
+
+  Status named(const Status& status) const;
+  std::string name() const;
+  std::byte* address(const Place& place, uint64_t offset) const;
+  Operand operand(const Place& place, const Piece& piece) const;
+  Output output(const Place& place, const Piece& piece) const;
+  std::byte* staging(const Piece& piece) const;
+
+  const BoundPlan* bound_;
+  Call call_;
+  TrafficCounters* traffic_;
+  uint32_t tag_;  // of every message of this call; the peers' must be the same
+  bool scales_input_;
+  size_t element_bytes_;
+  size_t accumulator_bytes_;
+  Runner runner_{this};
+  Interpreter<Runner> interpreter_;
+};
+
+}  // namespace strait

@@ -1,0 +1,47 @@
+// Ports: what a plan's steps hold of the links, resolved once when a plan is bound, so that a running step looks nothing up.
+// A SendPort keeps the slot that a blocked step has already taken. Ports belong to the communicator's connections and are
+// used by the thread that runs the communicator's work.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "plan/plan.hpp"
+#include "transport/link.hpp"
+
+namespace strait {
+
+struct SendPort {
+  SendLink* link = nullptr;
+  std::span<std::byte> held;  // taken, not yet committed
+
+  // The slot to fill; empty if none is free now.
+  std::span<std::byte> take() {
+    if (held.empty()) held = link->send_slot();
+    return held;
+  }
+  void commit(size_t bytes, uint32_t tag) {
+    held = {};
+    link->commit(bytes, tag);
+  }
+};
+
+struct StepPorts {
+  SendPort* send = nullptr;
+  RecvLink* recv = nullptr;
+};
+
+// A plan ready to run: the ports of every step as ports[lane][step], and for every lane where in the staging memory its
+// values lie on their way into a coded slot (elements).
+struct BoundPlan {
+  Plan plan;
+  std::vector<std::vector<StepPorts>> ports;
+  std::vector<uint64_t> staging_offsets;
+  uint64_t staging_count = 0;
+};
+
+// Fills staging_offsets and staging_count.
+void place_staging(BoundPlan& bound);
+
+}  // namespace strait

@@ -1,0 +1,57 @@
+#include "plan/tag.hpp"
+
+#include <fmt/format.h>
+
+namespace strait {
+namespace {
+
+constexpr uint32_t kPointToPoint = 15;  // in the bits of the collective
+constexpr int kTypeShift = 4;
+constexpr int kReduceShift = 8;
+constexpr int kCallShift = 11;
+constexpr int kHashShift = 21;
+constexpr uint32_t kCallMask = 0x3ff;
+
+uint32_t hash_of(uint64_t count, int root) {
+  const uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(root) << 32;
+  return static_cast<uint32_t>((mixed * 0xbf58476d1ce4e5b9u) >> 53);  // 11 bits
+}
+
+bool is_point_to_point(Collective collective) {
+  return collective == Collective::kSend || collective == Collective::kReceive;
+}
+
+}  // namespace
+
+uint32_t tag_of(const Request& request, uint64_t call) {
+  if (is_point_to_point(request.collective)) return kPointToPoint;
+  const uint32_t reduce = reduces(request.collective) ? static_cast<uint32_t>(request.reduce) : 0;
+  return static_cast<uint32_t>(request.collective) |
+         static_cast<uint32_t>(request.type) << kTypeShift | reduce << kReduceShift |
+         (static_cast<uint32_t>(call) & kCallMask) << kCallShift |
+         hash_of(request.count, request.root) << kHashShift;
+}
+
+std::string describe_tag(uint32_t tag) {
+  const uint32_t collective = tag & 15;
+  if (collective == kPointToPoint) return "send/receive";
+  const uint32_t type = tag >> kTypeShift & 15;
+  const uint32_t reduce = tag >> kReduceShift & 7;
+  if (collective >= kCollectiveCount || type >= kDataTypeCount || reduce >= kReduceKindCount)
+    return fmt::format("an unknown call (tag {:08x})", tag);
+  const auto kind = static_cast<Collective>(collective);
+  std::string text = fmt::format("{} {}", name_of(kind), name_of(static_cast<DataType>(type)));
+  if (reduces(kind)) text += fmt::format(" {}", name_of(static_cast<ReduceKind>(reduce)));
+  return text + fmt::format(" (call {})", tag >> kCallShift & kCallMask);
+}
+
+std::string describe(const Request& request, uint64_t call) {
+  std::string text =
+      fmt::format("{} of {} {}", name_of(request.collective), request.count, name_of(request.type));
+  if (is_point_to_point(request.collective))
+    return text + fmt::format(" with rank {}", request.root);
+  if (reduces(request.collective)) text += fmt::format(" {}", name_of(request.reduce));
+  return text + fmt::format(" (call {})", call);
+}
+
+}  // namespace strait
