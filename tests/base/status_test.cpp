@@ -76,12 +76,12 @@ TEST(Result, MovesWhatCannotBeCopied) {
   EXPECT_EQ(*owned, 7);
 }
 
-TEST(StatusDeath, ValueOfAFailureIsABug) {
+TEST(StatusDeathTest, ValueOfAFailureIsABug) {
   EXPECT_DEATH((void)*half(3), "3 is odd");
   EXPECT_DEATH(Result<int>{Status()}, "needs a failure");
 }
 
-TEST(StatusDeath, CheckNamesConditionReasonAndPlace) {
+TEST(StatusDeathTest, CheckNamesConditionReasonAndPlace) {
   EXPECT_DEATH(STRAIT_CHECK(1 > 2, "numbers are broken"),
                "bug: numbers are broken \\(1 > 2\\) at .*status_test.cpp");
 }

@@ -28,7 +28,8 @@ endif()
 find_package(Threads REQUIRED)
 
 add_library(strait_flags INTERFACE)
-target_compile_options(strait_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+target_compile_options(strait_flags INTERFACE -Wall -Wextra -Wshadow -Werror
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 target_compile_definitions(strait_flags INTERFACE FMT_HEADER_ONLY=1)
 target_include_directories(strait_flags INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)

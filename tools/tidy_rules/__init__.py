@@ -1,0 +1,1 @@
+"""The rules of the house, one module each; tools/tidy runs them all."""
