@@ -174,7 +174,7 @@ class Shape(TidyCase):
                           {"a.hpp": good, "b.h": "/* What it is,\n * and who. */\n#ifndef B\n"})
         self.assert_found(shape.header_paragraph, {"a.hpp": "// One line.\n#pragma once\n"},
                           ("a.hpp", 1, "header-paragraph"))
-        self.assert_found(shape.header_paragraph, {"a.hpp": "#pragma once\n// Too,\n// too late.\n"},
+        self.assert_found(shape.header_paragraph, {"a.hpp": "#pragma once\n// Too\n// late.\n"},
                           ("a.hpp", 1, "header-paragraph"))
         self.assert_found(shape.header_paragraph, {"a.hpp": "// What it is,\n// and who.\n"},
                           ("a.hpp", 1, "header-guard"))
