@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(STRAIT_TARGET_F16C) || defined(STRAIT_TARGET_AVX512)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -37,6 +37,7 @@ using Words = Vector<uint32_t, kFloatLanes>;
 using SignedWords = Vector<int32_t, kFloatLanes>;
 using Shorts = Vector<uint16_t, kFloatLanes>;
 using Bytes = Vector<uint8_t, kFloatLanes>;
+using AllShorts = Vector<uint16_t, 2 * kFloatLanes>;
 
 template <class V>
 STRAIT_INLINE V load_vector(const void* from) {
@@ -63,9 +64,6 @@ struct FloatLayout {
   static constexpr int32_t rebias = (127 - kBias) << 23;
   static constexpr int32_t smallest_normal = rebias + (1 << 23);
   static constexpr int32_t limit = int32_t{kLimitBits << shift} + rebias;
-  // Added to a number below smallest_normal it moves the mantissa down to its place, rounding on
-  // the way.
-  static constexpr int32_t align = (127 - kBias + 1 + shift) << 23;
 };
 using Half = FloatLayout<15, 10, 15, 0x7c00, true>;
 using E5m2 = FloatLayout<7, 2, 15, 0x7b, true>;
@@ -89,57 +87,155 @@ STRAIT_INLINE Floats decode(Words bits) {
   return (Floats)((Words)value | (bits & L::sign) << L::sign_shift);
 }
 
+// Adding a power of two so large that the last mantissa bit of the sum is that of the narrow format
+// leaves the rounding to the processor: normal and subnormal numbers differ only in that power.
 template <class L>
 STRAIT_INLINE Words encode(Floats value) {
   const Words bits = (Words)value;
   const SignedWords exact = (SignedWords)(bits & 0x7fffffffu);
   const SignedWords magnitude = exact < L::limit ? exact : SignedWords{} + L::limit;
-  const SignedWords rebiased = magnitude - L::rebias;
-  const SignedWords odd = (rebiased >> L::shift) & 1;
-  const SignedWords normal = (rebiased + ((1 << (L::shift - 1)) - 1) + odd) >> L::shift;
-  const Floats aligned = (Floats)magnitude + (Floats)(SignedWords{} + L::align);
-  const SignedWords tiny = (SignedWords)aligned - L::align;
-  const SignedWords rounded = magnitude < L::smallest_normal ? tiny : normal;
-  const Words signed_bits = (Words)rounded | (bits >> L::sign_shift & L::sign);
-  return exact > 0x7f800000 ? Words{} + L::nan : signed_bits;
+  const SignedWords own_exponent = magnitude & 0x7f800000;
+  const SignedWords exponent =
+      own_exponent > L::smallest_normal ? own_exponent : SignedWords{} + L::smallest_normal;
+  const SignedWords power = exponent + (L::shift << 23);
+  const SignedWords mantissa = (SignedWords)((Floats)magnitude + (Floats)power) - power;
+  const SignedWords code = mantissa + ((exponent - L::smallest_normal) >> L::shift);
+  const Words signed_code = (Words)code | (bits >> L::sign_shift & L::sign);
+  return exact > 0x7f800000 ? Words{} + L::nan : signed_code;
 }
 
-STRAIT_INLINE Floats with_one_nan(Floats value) {
-  return value != value ? (Floats)(Words{} + 0x7fffffffu) : value;
-}
-
-STRAIT_INLINE Shorts encode_bfloat(Floats value) {
-  const Words bits = (Words)value;
-  const Words rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-  const Words kept = value != value ? Words{} + 0x7fffu : rounded;
-  return __builtin_convertvector(kept, Shorts);
-}
-
+// A float with the bits of `nan` where `value` is a NaN.
+STRAIT_INLINE Floats with_nan(Floats value, uint32_t nan) {
 #if defined(STRAIT_TARGET_AVX512)
-// The masked forms: the plain ones start from an uninitialised register, which GCC warns of.
+  // One instruction: keeps the first operand for quiet and signalling NaNs, takes the second for
+  // the six other classes.
+  const __m512i table = _mm512_set1_epi32(0x11111100);
+  return (Floats)_mm512_fixupimm_ps((__m512)(Words{} + nan), (__m512)value, table, 0);
+#else
+  return value != value ? (Floats)(Words{} + nan) : value;
+#endif
+}
+
+// A NaN that survives rounding to bfloat16.
+constexpr uint32_t kNanToRound = 0x7fff0000;
+
+STRAIT_INLINE Words round_to_bfloat(Floats value) {
+  const Words bits = (Words)with_nan(value, kNanToRound);
+  return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+
+// (a + b + 1) / 2 without overflow.
+STRAIT_INLINE AllShorts average(AllShorts a, AllShorts b) {
+#if defined(STRAIT_TARGET_AVX512)
+  return (AllShorts)_mm512_avg_epu16((__m512i)a, (__m512i)b);
+#elif defined(STRAIT_TARGET_AVX2)
+  return (AllShorts)_mm256_avg_epu16((__m256i)a, (__m256i)b);
+#elif defined(__x86_64__)
+  return (AllShorts)_mm_avg_epu16((__m128i)a, (__m128i)b);
+#else
+  return (a | b) - ((a ^ b) >> 1);
+#endif
+}
+
+// Bfloat16s of two vectors, taken in turns. The halves that are cut off are rounded all at once:
+// the carry out of (cut off + 0x7fff + last bit kept) is the top bit of half that sum.
+STRAIT_INLINE Words round_to_bfloats(Floats even, Floats odd) {
+  const Words low = (Words)with_nan(even, kNanToRound);
+  const Words high = (Words)with_nan(odd, kNanToRound);
+  const AllShorts kept = (AllShorts)(low >> 16 | (high & 0xffff0000u));
+  const AllShorts cut = (AllShorts)((low & 0xffffu) | high << 16);
+  const AllShorts half_sum = average(cut, (kept & uint16_t{1}) | uint16_t{0x7ffe});
+  return (Words)(kept + (half_sum >> 15));
+}
+
+// GCC's own widening and narrowing of vectors (__builtin_convertvector) takes a detour through
+// scalar registers or halves of vectors. AVX-512: the masked forms, since the plain ones start from
+// an uninitialised register, which GCC warns of.
+#if defined(STRAIT_TARGET_AVX512)
 constexpr __mmask16 kAllLanes = 0xffff;
+constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT;
+
+STRAIT_INLINE Words widen(Shorts v) {
+  return (Words)_mm512_maskz_cvtepu16_epi32(kAllLanes, (__m256i)v);
+}
+STRAIT_INLINE Shorts widen_to_shorts(Bytes v) {
+  return (Shorts)_mm256_cvtepu8_epi16((__m128i)v);
+}
+STRAIT_INLINE Shorts narrow_to_shorts(Words v) {
+  return (Shorts)_mm512_maskz_cvtepi32_epi16(kAllLanes, (__m512i)v);
+}
+STRAIT_INLINE Bytes narrow_to_bytes(Words v) {
+  return (Bytes)_mm512_maskz_cvtepi32_epi8(kAllLanes, (__m512i)v);
+}
+STRAIT_INLINE Floats decode_half(Shorts v) {
+  return (Floats)_mm512_maskz_cvtph_ps(kAllLanes, (__m256i)v);
+}
+STRAIT_INLINE Shorts encode_half(Floats v) {
+  return (Shorts)_mm512_maskz_cvtps_ph(kAllLanes, (__m512)with_nan(v, 0x7fffffff), kToNearest);
+}
+#elif defined(STRAIT_TARGET_AVX2)
+STRAIT_INLINE Words widen(Shorts v) {
+  return (Words)_mm256_cvtepu16_epi32((__m128i)v);
+}
+STRAIT_INLINE Shorts widen_to_shorts(Bytes v) {
+  return (Shorts)_mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)v));
+}
+STRAIT_INLINE Shorts narrow_to_shorts(Words v) {
+  const auto low = _mm256_castsi256_si128((__m256i)v);
+  return (Shorts)_mm_packus_epi32(low, _mm256_extracti128_si256((__m256i)v, 1));
+}
+STRAIT_INLINE Bytes narrow_to_bytes(Words v) {
+  const auto shorts = (__m128i)narrow_to_shorts(v);
+  return (Bytes)_mm_cvtsi128_si64(_mm_packus_epi16(shorts, shorts));
+}
+STRAIT_INLINE Floats decode_half(Shorts v) {
+  return (Floats)_mm256_cvtph_ps((__m128i)v);
+}
+STRAIT_INLINE Shorts encode_half(Floats v) {
+  return (Shorts)_mm256_cvtps_ph((__m256)with_nan(v, 0x7fffffff), _MM_FROUND_TO_NEAREST_INT);
+}
+#else
+STRAIT_INLINE Words widen(Shorts v) {
+  return __builtin_convertvector(v, Words);
+}
+STRAIT_INLINE Words widen(Bytes v) {
+  return __builtin_convertvector(v, Words);
+}
+STRAIT_INLINE Shorts narrow_to_shorts(Words v) {
+  return __builtin_convertvector(v, Shorts);
+}
+STRAIT_INLINE Bytes narrow_to_bytes(Words v) {
+  return __builtin_convertvector(v, Bytes);
+}
+STRAIT_INLINE Floats decode_half(Shorts v) {
+  return decode<Half>(widen(v));
+}
+STRAIT_INLINE Shorts encode_half(Floats v) {
+  return narrow_to_shorts(encode<Half>(v));
+}
 #endif
 
-STRAIT_INLINE Floats decode_half(Shorts halfs) {
-#if defined(STRAIT_TARGET_AVX512)
-  return (Floats)_mm512_maskz_cvtph_ps(kAllLanes, (__m256i)halfs);
-#elif defined(STRAIT_TARGET_F16C)
-  return (Floats)_mm256_cvtph_ps((__m128i)halfs);
-#else
-  return decode<Half>(__builtin_convertvector(halfs, Words));
-#endif
+// fp8 by way of fp16, where the processor converts that: e5m2 is its upper half, e4m3 has a smaller
+// exponent.
+#if defined(STRAIT_TARGET_AVX2) || defined(STRAIT_TARGET_AVX512)
+STRAIT_INLINE Floats decode_e5m2(Bytes v) {
+  return decode_half(widen_to_shorts(v) << 8);
 }
-
-STRAIT_INLINE Shorts encode_half(Floats value) {
-#if defined(STRAIT_TARGET_AVX512)
-  return (Shorts)_mm512_maskz_cvtps_ph(kAllLanes, (__m512)with_one_nan(value),
-                                       _MM_FROUND_TO_NEAREST_INT);
-#elif defined(STRAIT_TARGET_F16C)
-  return (Shorts)_mm256_cvtps_ph((__m256)with_one_nan(value), _MM_FROUND_TO_NEAREST_INT);
-#else
-  return __builtin_convertvector(encode<Half>(value), Shorts);
-#endif
+STRAIT_INLINE Floats decode_e4m3(Bytes v) {
+  const Shorts bits = widen_to_shorts(v);
+  const Shorts magnitude = bits & uint16_t{E4m3::nan};
+  const Shorts half = magnitude << (Half::mantissa - E4m3::mantissa) | (bits - magnitude) << 8;
+  const Shorts or_nan = magnitude == uint16_t{E4m3::nan} ? Shorts{} + uint16_t{Half::nan} : half;
+  return decode_half(or_nan) * 256.0f;
 }
+#else
+STRAIT_INLINE Floats decode_e5m2(Bytes v) {
+  return decode<E5m2>(widen(v));
+}
+STRAIT_INLINE Floats decode_e4m3(Bytes v) {
+  return decode<E4m3>(widen(v));
+}
+#endif
 
 }  // namespace
 }  // namespace strait::reduce::STRAIT_TARGET

@@ -60,7 +60,7 @@ struct WholeFloat : FloatMath<T> {
   }
 };
 
-// A float format that is computed in fp32. kPatterns: the vector of its bit patterns.
+// A float format that is computed in fp32.
 template <class Pattern>
 struct NarrowFloat : FloatMath<float> {
   static constexpr size_t kNarrowBytes = sizeof(Pattern);
@@ -69,16 +69,57 @@ struct NarrowFloat : FloatMath<float> {
 
   STRAIT_INLINE static Floats load_wide(const void* from) { return load_vector<Floats>(from); }
   STRAIT_INLINE static void store_wide(void* to, Floats value) {
-    store_vector(to, with_one_nan(value));
+    store_vector(to, with_nan(value, 0x7fffffff));
   }
 };
 
 struct Bfloat16 : NarrowFloat<uint16_t> {
   STRAIT_INLINE static Floats load(const void* from) {
-    return (Floats)(__builtin_convertvector(load_vector<Shorts>(from), Words) << 16);
+    return (Floats)(widen(load_vector<Shorts>(from)) << 16);
   }
   STRAIT_INLINE static void store(void* to, Floats value) {
-    store_vector(to, encode_bfloat(value));
+    store_vector(to, narrow_to_shorts(round_to_bfloat(value)));
+  }
+};
+
+// Two vectors of floats: the even elements and the odd ones of a run.
+struct FloatPairs {
+  Floats even;
+  Floats odd;
+};
+
+// Where every operand is narrow the order within a vector does not matter: even and odd elements
+// are taken apart where they lie, which spares the shuffles.
+struct Bfloat16Only {
+  using Single = FloatMath<float>;
+  using Value = FloatPairs;
+  static constexpr bool kIsFloat = true;
+  static constexpr bool kHasWideForm = false;
+  static constexpr size_t kNarrowBytes = 2;
+  static constexpr size_t kLanes = 2 * kFloatLanes;
+
+  STRAIT_INLINE static Value factor(const Source& source) {
+    const Floats one = Single::factor(source);
+    return {one, one};
+  }
+  STRAIT_INLINE static Value load(const void* from) {
+    const Words words = load_vector<Words>(from);
+    return {(Floats)(words << 16), (Floats)(words & 0xffff0000u)};
+  }
+  STRAIT_INLINE static void store(void* to, Value value) {
+    store_vector(to, round_to_bfloats(value.even, value.odd));
+  }
+  STRAIT_INLINE static Value sum(Value a, Value b) {
+    return {Single::sum(a.even, b.even), Single::sum(a.odd, b.odd)};
+  }
+  STRAIT_INLINE static Value prod(Value a, Value b) {
+    return {Single::prod(a.even, b.even), Single::prod(a.odd, b.odd)};
+  }
+  STRAIT_INLINE static Value max(Value a, Value b) {
+    return {Single::max(a.even, b.even), Single::max(a.odd, b.odd)};
+  }
+  STRAIT_INLINE static Value min(Value a, Value b) {
+    return {Single::min(a.even, b.even), Single::min(a.odd, b.odd)};
   }
 };
 
@@ -89,13 +130,21 @@ struct Float16 : NarrowFloat<uint16_t> {
   STRAIT_INLINE static void store(void* to, Floats value) { store_vector(to, encode_half(value)); }
 };
 
-template <class Layout>
-struct Float8 : NarrowFloat<uint8_t> {
+struct Float8e4m3 : NarrowFloat<uint8_t> {
   STRAIT_INLINE static Floats load(const void* from) {
-    return decode<Layout>(__builtin_convertvector(load_vector<Bytes>(from), Words));
+    return decode_e4m3(load_vector<Bytes>(from));
   }
   STRAIT_INLINE static void store(void* to, Floats value) {
-    store_vector(to, __builtin_convertvector(encode<Layout>(value), Bytes));
+    store_vector(to, narrow_to_bytes(encode<E4m3>(value)));
+  }
+};
+
+struct Float8e5m2 : NarrowFloat<uint8_t> {
+  STRAIT_INLINE static Floats load(const void* from) {
+    return decode_e5m2(load_vector<Bytes>(from));
+  }
+  STRAIT_INLINE static void store(void* to, Floats value) {
+    store_vector(to, narrow_to_bytes(encode<E5m2>(value)));
   }
 };
 

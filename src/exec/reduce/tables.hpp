@@ -105,11 +105,11 @@ auto by_type(DataType type, Args... args) {
     case DataType::kBfloat16:
       return Visitor<Bfloat16>::find(args...);
     case DataType::kFloat8e4m3:
-      return Visitor<Float8<E4m3>>::find(args...);
+      return Visitor<Float8e4m3>::find(args...);
     case DataType::kFloat8e5m2:
       break;
   }
-  return Visitor<Float8<E5m2>>::find(args...);
+  return Visitor<Float8e5m2>::find(args...);
 }
 
 template <class N>
@@ -132,10 +132,17 @@ struct FindDivide {
   }
 };
 
+bool all_narrow(const KernelKey& key) {
+  return key.out == Form::kNarrow && key.first == Form::kNarrow && key.second == Form::kNarrow;
+}
+
 PairKernel find_pair(const KernelKey& key) {
+  if (key.type == DataType::kBfloat16 && all_narrow(key)) return Kernels<Bfloat16Only>::pair(key);
   return by_type<FindPair>(key.type, key);
 }
 ManyKernel find_many(DataType type, Operation operation, Form out, bool scaled) {
+  if (type == DataType::kBfloat16 && out == Form::kNarrow)
+    return Kernels<Bfloat16Only>::many(operation, out, scaled);
   return by_type<FindMany>(type, operation, out, scaled);
 }
 DivideKernel find_divide(DataType type) {

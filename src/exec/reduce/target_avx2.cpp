@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 #define STRAIT_TARGET avx2
 #define STRAIT_TARGET_VECTOR_BYTES 32
-#define STRAIT_TARGET_F16C
+#define STRAIT_TARGET_AVX2
 #include "exec/reduce/tables.hpp"
 
 namespace strait::reduce {
