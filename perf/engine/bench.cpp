@@ -1,0 +1,186 @@
+#include "perf/engine/bench.hpp"
+
+#include <strait.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "perf/data/number.hpp"
+
+namespace strait::perf {
+namespace {
+
+constexpr int kPoison = 0x5a;  // what a result buffer holds before the result
+
+ncclDataType_t nccl_type(DataType type) {
+  return static_cast<ncclDataType_t>(type);
+}
+
+// One or two as an element of the type, for ncclRedOpCreatePreMulSum.
+std::array<std::byte, 8> scalar_of(DataType type, int value) {
+  std::array<std::byte, 8> bytes{};
+  with_type(type, [&]<class T>(T) {
+    const T scalar = store<T>(static_cast<Accumulator<T>>(value));
+    std::memcpy(bytes.data(), &scalar, sizeof(T));
+  });
+  return bytes;
+}
+
+}  // namespace
+
+Bench::Bench(const Context& context, int thread, std::span<Seat* const> seats, const Test& test)
+    : context_(context),
+      thread_(thread),
+      seats_(seats),
+      test_(test),
+      problem_{test.type, test.kind, context.rank_count} {
+  for (const Seat* seat : seats_)
+    places_.push_back({context.collective.layout(test.elements, context.rank_count, seat->rank()),
+                       static_cast<ncclRedOp_t>(test.kind),
+                       {}});
+}
+
+Status Bench::make_operations() {
+  if (test_.kind != ReduceKind::kPreMulSum) return {};
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    auto scalar = scalar_of(test_.type, premultiplier(seats_[i]->rank()));
+    STRAIT_TRY(told("ncclRedOpCreatePreMulSum",
+                    ncclRedOpCreatePreMulSum(&places_[i].op, scalar.data(), nccl_type(test_.type),
+                                             ncclScalarHostImmediate, seats_[i]->comm())));
+  }
+  return {};
+}
+
+void Bench::destroy_operations() {
+  if (test_.kind != ReduceKind::kPreMulSum) return;
+  for (size_t i = 0; i < seats_.size(); ++i)
+    (void)ncclRedOpDestroy(places_[i].op,
+                           seats_[i]->comm());  // the communicator frees it otherwise
+}
+
+std::byte* Bench::send_of(size_t seat, Placement placement) const {
+  const size_t element = size_of(test_.type);
+  const size_t shift = context_.options.unalign ? element : 0;
+  if (placement == Placement::kOutOfPlace) return seats_[seat]->send() + shift;
+  return seats_[seat]->recv() + shift + places_[seat].layout.send_offset * element;
+}
+
+std::byte* Bench::recv_of(size_t seat, Placement placement) const {
+  const size_t element = size_of(test_.type);
+  const size_t shift = context_.options.unalign ? element : 0;
+  const size_t offset =
+      placement == Placement::kInPlace ? places_[seat].layout.recv_offset * element : 0;
+  return seats_[seat]->recv() + shift + offset;
+}
+
+void Bench::fill(Placement placement) const {
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    const Layout& layout = places_[i].layout;
+    if (placement == Placement::kOutOfPlace)
+      std::memset(recv_of(i, placement), kPoison, layout.recv_count * size_of(test_.type));
+    context_.reference.source().fill(problem_, seats_[i]->rank(), 0, layout.send_count,
+                                     send_of(i, placement));
+  }
+}
+
+Status Bench::launch(Placement placement, int aggregate) const {
+  const bool grouped = seats_.size() > 1 || aggregate > 1;
+  if (grouped) STRAIT_TRY(told("ncclGroupStart", ncclGroupStart()));
+  for (int again = 0; again < aggregate; ++again)
+    for (size_t i = 0; i < seats_.size(); ++i) {
+      const Seat& seat = *seats_[i];
+      const Call call{send_of(i, placement), recv_of(i, placement), places_[i].layout.count,
+                      nccl_type(test_.type), places_[i].op,         test_.root,
+                      seat.comm(),           seat.stream()};
+      STRAIT_TRY(told("the collective", context_.collective.run(call)));
+    }
+  return grouped ? told("ncclGroupEnd", ncclGroupEnd()) : Status();
+}
+
+Status Bench::wait() const {
+  for (Seat* seat : seats_)
+    STRAIT_TRY(seat->synchronize().at(fmt::format("rank {}", seat->rank())));
+  return {};
+}
+
+Result<Times> Bench::run(Placement placement, const Repetitions& repetitions, int aggregate) const {
+  const auto wait_as_asked = [&]() -> Status {
+    STRAIT_TRY(wait());
+    if (repetitions.wait_each && context_.options.blocking == 2) context_.team.local_barrier();
+    if (repetitions.wait_each && context_.options.blocking == 3) context_.team.barrier(thread_);
+    return {};
+  };
+  return time_runs({[&] { return launch(placement, aggregate); }, wait_as_asked}, repetitions);
+}
+
+void Bench::make_expected(std::vector<std::byte>* shared) {
+  const size_t element = size_of(test_.type);
+  const Collective& collective = context_.collective;
+  if (!collective.same_everywhere) {
+    for (size_t i = 0; i < seats_.size(); ++i) {
+      Place& place = places_[i];
+      place.expected.resize(place.layout.recv_count * element);
+      collective.expected(context_.reference, problem_, place.layout,
+                          {seats_[i]->rank(), test_.root, 0, place.layout.recv_count},
+                          place.expected.data());
+    }
+    return;
+  }
+  const uint64_t count = places_[0].layout.recv_count;
+  const auto threads = static_cast<uint64_t>(context_.team.threads());
+  if (thread_ == 0) shared->resize(count * element);
+  context_.team.local_barrier();
+  const uint64_t first = count * static_cast<uint64_t>(thread_) / threads;
+  const uint64_t end = count * (static_cast<uint64_t>(thread_) + 1) / threads;
+  collective.expected(context_.reference, problem_, places_[0].layout,
+                      {seats_[0]->rank(), test_.root, first, end - first},
+                      shared->data() + first * element);
+  context_.team.local_barrier();
+}
+
+uint64_t Bench::check(Placement placement, const std::vector<std::byte>& shared) const {
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    const uint64_t count = places_[i].layout.recv_count;
+    const std::byte* expected =
+        context_.collective.same_everywhere ? shared.data() : places_[i].expected.data();
+    const Mismatch mismatch =
+        context_.collective.reduces
+            ? check_result(context_.reference, problem_, 0, count, recv_of(i, placement), expected)
+            : check_bytes(test_.type, count, recv_of(i, placement), expected);
+    wrong += mismatch.wrong;
+    if (mismatch.wrong > 0)
+      std::fprintf(stderr, "# wrong: rank %d, %s %s, %s: %s (%llu wrong in all)\n",
+                   seats_[i]->rank(), std::string(name_of(test_.type)).c_str(),
+                   std::string(name_of(test_.kind)).c_str(),
+                   placement == Placement::kInPlace ? "in place" : "out of place",
+                   mismatch.first.c_str(), static_cast<unsigned long long>(mismatch.wrong));
+  }
+  return wrong;
+}
+
+std::vector<uint64_t> Bench::hashes(Placement placement) const {
+  std::vector<uint64_t> hashes;
+  for (size_t i = 0; i < seats_.size(); ++i)
+    hashes.push_back(
+        XXH3_64bits(recv_of(i, placement), places_[i].layout.recv_count * size_of(test_.type)));
+  return hashes;
+}
+
+Result<Traffic> Bench::traffic() const {
+  Traffic traffic;
+  for (const Seat* seat : seats_) {
+    straitCommStats_t stats{};
+    stats.size = sizeof(stats);
+    STRAIT_TRY(told("straitCommGetStats", straitCommGetStats(seat->comm(), &stats)));
+    traffic.value_bytes += stats.coded_value_bytes_sent;
+    traffic.wire_bytes += stats.coded_wire_bytes_sent;
+  }
+  return traffic;
+}
+
+}  // namespace strait::perf

@@ -1,0 +1,160 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "perf/engine/report.hpp"
+
+extern char** environ;
+
+namespace strait::perf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 3;
+
+const char* word(bool value) {
+  return value ? "true" : "false";
+}
+
+// The settings that shape a measurement, not the user's whole environment.
+Json environment_of_interest() {
+  Json variables = Json::array();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.starts_with("STRAIT_") || text.starts_with("NCCL_")) variables.push_back(text);
+  }
+  return variables;
+}
+
+Json side_json(const Side& side, bool cpu_time) {
+  Json json;
+  json[cpu_time ? "cpu_time" : "time"] = side.time_us;
+  json["alg_bw"] = side.algorithm_gbps;
+  json["bus_bw"] = side.bus_gbps;
+  json["nwrong"] = side.wrong ? Json(*side.wrong) : Json("N/A");
+  if (side.each)
+    json["per_iteration"] = {{"min", side.each->min_us},   {"max", side.each->max_us},
+                             {"mean", side.each->mean_us}, {"p50", side.each->p50_us},
+                             {"p99", side.each->p99_us},   {"cv", side.each->variation_percent}};
+  return json;
+}
+
+class JsonReport : public Report {
+ public:
+  JsonReport(const Options& options, UniqueFd file) : options_(options), file_(std::move(file)) {}
+
+  void begin(const Preamble& preamble) override {
+    json_["version"] = kFormatVersion;
+    json_["start_time"] = timestamp();
+    json_["args"] = preamble.command_line;
+    json_["env"] = environment_of_interest();
+    json_["nccl_version"] = preamble.library_version;
+    json_["config"] = config(preamble);
+    json_["results"] = Json::array();
+    json_["errors"] = Json::array();
+  }
+
+  void add(const Row& row) override {
+    Json json;
+    json["size"] = row.bytes;
+    json["count"] = row.count;
+    json["type"] = name_of(row.type);
+    json["redop"] = row.kind;
+    json["root"] = row.root;
+    json["out_of_place"] = side_json(row.out_of_place, options_.cpu_time);
+    json["in_place"] = side_json(row.in_place, options_.cpu_time);
+    json["actual_iterations"] = row.iterations;
+    json["wire_bytes"] = row.wire_bytes;
+    json["wire_saving"] = row.wire_saving;
+    json["result_hash"] = fmt::format("{:016x}", row.result_hash);
+    json_["results"].push_back(std::move(json));
+  }
+
+  void failed(const std::string& sentence) override {
+    json_["errors"].push_back(sentence);
+    write();
+  }
+
+  void end(const Conclusion& conclusion) override {
+    json_["out_of_bounds"] = {{"count", conclusion.errors}, {"okay", word(conclusion.errors == 0)}};
+    json_["average_bus_bandwidth"] = {{"bandwidth", conclusion.average_bus_gbps},
+                                      {"okay", word(conclusion.bandwidth_ok())}};
+    write();
+  }
+
+ private:
+  Json config(const Preamble& preamble) const {
+    Json devices = Json::array();
+    for (const RankPlace& place : preamble.places)
+      devices.push_back({{"rank", place.rank},
+                         {"group", 0},
+                         {"pid", place.pid},
+                         {"host", place.host},
+                         {"device", place.device},
+                         {"device_info", "host"},
+                         {"rack", place.domain}});
+    return {{"nthreads", options_.threads},
+            {"ngpus", options_.devices},
+            {"processes", preamble.processes},
+            {"minbytes", options_.min_bytes},
+            {"maxbytes", options_.max_bytes},
+            {"stepbytes", options_.step_bytes},
+            {"stepfactor", options_.step_factor},
+            {"iters", options_.iterations},
+            {"warmup_iters", options_.warmup},
+            {"agg_iters", options_.aggregate},
+            {"validation", options_.check},
+            {"unalign", word(options_.unalign)},
+            {"average", options_.average},
+            {"median", word(options_.median)},
+            {"data", options_.data},
+            {"compress", options_.compress},
+            {"racks", preamble.domain_count},
+            {"link_rate", options_.link_rate},
+            {"launcher", preamble.launcher},
+            {"devices", std::move(devices)}};
+  }
+
+  // Failing to write is told, and is no reason to lose what is on the screen.
+  void write() {
+    json_["end_time"] = timestamp();
+    const std::string text = json_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t written = ::write(file_.get(), text.data() + done, text.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        fmt::print(stderr, "# error: {}\n",
+                   system_error("cannot write " + options_.json_path).message());
+        return;
+      }
+      done += static_cast<size_t>(written);
+    }
+  }
+
+  const Options& options_;
+  UniqueFd file_;
+  Json json_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Report>> make_json_report(const Options& options) {
+  constexpr int kNamesTried = 10'000;
+  for (int attempt = -1; attempt < kNamesTried; ++attempt) {
+    const std::string path =
+        attempt < 0 ? options.json_path : fmt::format("{}.{}", options.json_path, attempt);
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (file)
+      return std::unique_ptr<Report>(std::make_unique<JsonReport>(options, std::move(file)));
+    if (errno != EEXIST) return system_error("cannot create " + path);
+  }
+  return error(Code::kSystemError, "{} and {} more names exist already; remove some",
+               options.json_path, kNamesTried);
+}
+
+}  // namespace strait::perf

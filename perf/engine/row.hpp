@@ -1,0 +1,68 @@
+// Row: one line of the result table, and the statistics it is made of. Plain values.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace strait::perf {
+
+struct Statistics {
+  double min_us = 0, max_us = 0, mean_us = 0, p50_us = 0, p99_us = 0;
+  double variation_percent = 0;  // standard deviation over mean
+};
+
+// The value below which `fraction` of the sorted values lie (nearest rank).
+inline double percentile(const std::vector<double>& sorted, double fraction) {
+  const double rank = std::ceil(fraction * static_cast<double>(sorted.size()));
+  return sorted[static_cast<size_t>(std::max(rank, 1.0)) - 1];
+}
+
+inline Statistics statistics_of(std::vector<double> times_us) {
+  if (times_us.empty()) return {};
+  std::sort(times_us.begin(), times_us.end());
+  const auto count = static_cast<double>(times_us.size());
+  double sum = 0, squares = 0;
+  for (const double time : times_us) sum += time;
+  const double mean = sum / count;
+  for (const double time : times_us) squares += (time - mean) * (time - mean);
+  const double deviation = std::sqrt(squares / count);
+  const size_t middle = times_us.size() / 2;
+  const double median =
+      times_us.size() % 2 == 1 ? times_us[middle] : (times_us[middle - 1] + times_us[middle]) / 2;
+  return {times_us.front(),
+          times_us.back(),
+          mean,
+          median,
+          percentile(times_us, 0.99),
+          mean > 0 ? 100 * deviation / mean : 0};
+}
+
+// One of the two halves of a row.
+struct Side {
+  double time_us = 0;
+  double algorithm_gbps = 0;  // GB/s
+  double bus_gbps = 0;
+  std::optional<uint64_t> wrong;   // absent with -c 0
+  std::optional<Statistics> each;  // of the single iterations, where they were timed
+};
+
+struct Row {
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  DataType type = DataType::kFloat32;
+  std::string kind;  // "sum", or "none"
+  int root = -1;
+  Side out_of_place, in_place;
+  uint64_t wire_bytes = 0;   // between racks, per iteration, all ranks together; out of place
+  double wire_saving = 0;    // percent of the values' bytes on those edges
+  uint64_t result_hash = 0;  // XXH3 of rank 0's result, out of place
+  int iterations = 0;
+};
+
+}  // namespace strait::perf

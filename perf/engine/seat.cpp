@@ -1,0 +1,38 @@
+#include "perf/engine/seat.hpp"
+
+#include <strait.h>
+
+namespace strait::perf {
+
+Status told(const char* call, ncclResult_t result) {
+  if (result == ncclSuccess) return {};
+  return error(static_cast<Code>(result), "{}: {} ({})", call, ncclGetLastError(nullptr),
+               ncclGetErrorString(result));
+}
+
+Seat::~Seat() {
+  // Nothing can be done about a failure here, and the measurement is over.
+  if (stream_ != nullptr) (void)straitStreamDestroy(stream_);
+  if (comm_ != nullptr) (void)ncclCommDestroy(comm_);
+  if (send_ != nullptr) (void)ncclMemFree(send_);
+  if (recv_ != nullptr) (void)ncclMemFree(recv_);
+}
+
+Status Seat::make_stream() {
+  return told("straitStreamCreate", straitStreamCreate(&stream_));
+}
+
+Status Seat::make_buffers(size_t bytes) {
+  STRAIT_TRY(told("ncclMemAlloc", ncclMemAlloc(&send_, bytes)));
+  return told("ncclMemAlloc", ncclMemAlloc(&recv_, bytes));
+}
+
+Status Seat::synchronize() {
+  if (stream_ != nullptr)
+    STRAIT_TRY(told("straitStreamSynchronize", straitStreamSynchronize(stream_)));
+  ncclResult_t failure = ncclSuccess;
+  STRAIT_TRY(told("ncclCommGetAsyncError", ncclCommGetAsyncError(comm_, &failure)));
+  return told("the collective failed", failure);
+}
+
+}  // namespace strait::perf

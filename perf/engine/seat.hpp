@@ -1,0 +1,46 @@
+// Seat: one rank of this process, with its communicator, stream and buffers. Owned by the session;
+// after it is made, used by one thread. Buffers come from ncclMemAlloc and stay for the whole
+// sweep.
+#pragma once
+
+#include <nccl.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace strait::perf {
+
+class Seat {
+ public:
+  explicit Seat(int rank) : rank_(rank) {}
+  ~Seat();
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+
+  int rank() const { return rank_; }
+  ncclComm_t comm() const { return comm_; }
+  ncclComm_t* comm_slot() { return &comm_; }  // for ncclCommInitRank
+  cudaStream_t stream() const { return stream_; }
+  std::byte* send() const { return static_cast<std::byte*>(send_); }
+  std::byte* recv() const { return static_cast<std::byte*>(recv_); }
+
+  Status make_stream();
+  Status make_buffers(size_t bytes);
+  // Waits for the stream and tells what failed on the communicator, if anything.
+  Status synchronize();
+
+ private:
+  int rank_;
+  ncclComm_t comm_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  void* send_ = nullptr;
+  void* recv_ = nullptr;
+};
+
+// Success, or the library's own sentence about the call that failed.
+Status told(const char* call, ncclResult_t result);
+
+}  // namespace strait::perf
