@@ -1,0 +1,80 @@
+#include "transport/test_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "transport/inproc/inproc.hpp"
+#include "transport/shm/shm.hpp"
+
+namespace strait::test {
+namespace {
+
+std::byte pattern(uint32_t number, size_t index) {
+  return static_cast<std::byte>((number * 2654435761u + index * 40503u) >> 8);
+}
+
+}  // namespace
+
+const std::vector<TransportKind>& transport_kinds() {
+  static const std::vector<TransportKind> kinds = {
+      {"inproc", open_inproc},
+      {"shm", open_shm},
+  };
+  return kinds;
+}
+
+std::vector<std::byte> secret_of(uint8_t first_byte) {
+  return std::vector<std::byte>(32, static_cast<std::byte>(first_byte));
+}
+
+TestRank::TestRank(const OpenTransport& open, int rank, uint64_t comm_key, uint8_t secret) {
+  auto memory = SharedMemory::create("doorbell", sizeof(DoorbellWord));
+  EXPECT_TRUE(memory.ok()) << memory.status().message();
+  memory_ = std::move(*memory);
+  doorbell_ = std::make_unique<Doorbell>(reinterpret_cast<DoorbellWord*>(memory_.data()));
+  context_.rank = rank;
+  context_.comm_key = comm_key;
+  context_.secret = secret_of(secret);
+  context_.doorbell = doorbell_.get();
+  context_.doorbell_fd = memory_.fd();
+  auto transport = open(context_);
+  EXPECT_TRUE(transport.ok()) << transport.status().message();
+  transport_ = std::move(*transport);
+}
+
+bool TestRank::wait_for(const std::function<bool()>& condition) {
+  const Deadline deadline = soon();
+  while (true) {
+    const uint32_t seen = doorbell_->read();
+    if (condition()) return true;
+    if (!doorbell_->wait(seen, deadline)) return condition();
+  }
+}
+
+LinkPair open_pair(TestRank& sender, TestRank& receiver, const LinkSpec& spec) {
+  auto send = sender.transport().connect(receiver.transport().address(), spec, soon());
+  EXPECT_TRUE(send.ok()) << send.status().message();
+  auto recv = receiver.transport().accept(sender.transport().address(), spec, soon());
+  EXPECT_TRUE(recv.ok()) << recv.status().message();
+  return {std::move(*send), std::move(*recv)};
+}
+
+bool send_numbered(TestRank& rank, SendLink& link, uint32_t number, size_t bytes) {
+  std::span<std::byte> slot;
+  if (!rank.wait_for([&] { return !(slot = link.send_slot()).empty(); })) return false;
+  if (slot.size() < bytes) return false;
+  for (size_t i = 0; i < bytes; ++i) slot[i] = pattern(number, i);
+  link.commit(bytes, number);
+  return true;
+}
+
+bool receive_numbered(TestRank& rank, RecvLink& link, uint32_t number, size_t bytes) {
+  Message message;
+  if (!rank.wait_for([&] { return !(message = link.recv_slot()).bytes.empty(); })) return false;
+  if (message.bytes.size() != bytes || message.tag != number) return false;
+  for (size_t i = 0; i < bytes; ++i)
+    if (message.bytes[i] != pattern(number, i)) return false;
+  link.release();
+  return true;
+}
+
+}  // namespace strait::test

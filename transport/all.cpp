@@ -1,0 +1,57 @@
+// The table of transports, fastest first, and how the ones of a communicator are opened.
+#include <algorithm>
+#include <array>
+
+#include "transport/inproc/inproc.hpp"
+#include "transport/shm/shm.hpp"
+#include "transport/transport.hpp"
+
+namespace strait {
+namespace {
+
+struct Row {
+  std::string_view name;
+  Result<std::unique_ptr<Transport>> (*open)(const TransportContext& context);
+};
+
+constexpr std::array kRows = {
+    Row{"inproc", open_inproc},
+    Row{"shm", open_shm},
+};
+
+std::string known_names() {
+  std::string names;
+  for (const Row& row : kRows) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+// The words of "inproc,shm,tcp"; each must be known and there must be one.
+Result<std::vector<std::string>> wanted_names(const std::string& text) {
+  std::vector<std::string> wanted;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (std::none_of(kRows.begin(), kRows.end(), [&](const Row& row) { return row.name == name; }))
+      return error(Code::kInvalidArgument,
+                   "STRAIT_TRANSPORTS=\"{}\": there is no transport \"{}\"; the known ones are {}",
+                   text, name, known_names());
+    wanted.push_back(name);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Transport>>> open_transports(const TransportContext& context) {
+  STRAIT_ASSIGN(const auto wanted, wanted_names(context.config.transports));
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (const Row& row : kRows) {
+    if (std::find(wanted.begin(), wanted.end(), row.name) == wanted.end()) continue;
+    STRAIT_ASSIGN(auto transport, row.open(context));
+    transports.push_back(std::move(transport));
+  }
+  return transports;
+}
+
+}  // namespace strait
