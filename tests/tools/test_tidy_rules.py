@@ -127,7 +127,7 @@ class Calls(TidyCase):
                 self.assert_clean(calls.banned, {"src/exec/a.cpp": line})
 
     def test_programs_may_print_and_end(self):
-        text = 'printf("x"); exit(1); getenv("RANK"); throw 1;'
+        text = 'printf("x"); exit(1); getenv("RANK"); throw 1; sleep(1);'
         self.assert_clean(calls.banned, {"perf/a.cpp": text, "tests/a.cpp": text})
 
     def test_the_places_that_are_the_replacement(self):
