@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "transport/fault/fault.hpp"
 #include "transport/inproc/inproc.hpp"
 #include "transport/shm/shm.hpp"
+#include "transport/trace/trace.hpp"
 #include "transport/transport.hpp"
 
 namespace strait {
@@ -45,10 +47,16 @@ Result<std::vector<std::string>> wanted_names(const std::string& text) {
 
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(const TransportContext& context) {
   STRAIT_ASSIGN(const auto wanted, wanted_names(context.config.transports));
+  const std::string& fault = context.config.fault;
+  STRAIT_ASSIGN(const FaultSpec faults, parse_fault(fault.empty() ? "seed=1" : fault));
+  const std::string& file = context.config.trace_file;
+  const auto sink = file.empty() ? nullptr : std::make_shared<TraceSink>(file, context.rank);
   std::vector<std::unique_ptr<Transport>> transports;
   for (const Row& row : kRows) {
     if (std::find(wanted.begin(), wanted.end(), row.name) == wanted.end()) continue;
     STRAIT_ASSIGN(auto transport, row.open(context));
+    if (!fault.empty()) transport = inject_faults(std::move(transport), faults);
+    if (sink != nullptr) transport = trace(std::move(transport), sink);
     transports.push_back(std::move(transport));
   }
   return transports;

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "transport/fault/fault.hpp"
 #include "transport/inproc/inproc.hpp"
 #include "transport/shm/shm.hpp"
+#include "transport/throttle/throttle.hpp"
+#include "transport/trace/trace.hpp"
 
 namespace strait::test {
 namespace {
@@ -14,12 +17,48 @@ std::byte pattern(uint32_t number, size_t index) {
 
 }  // namespace
 
+// Each transport by itself, and in each wrapper with nothing to do.
 const std::vector<TransportKind>& transport_kinds() {
-  static const std::vector<TransportKind> kinds = {
-      {"inproc", open_inproc},
-      {"shm", open_shm},
-  };
+  static const std::vector<TransportKind> kinds = [] {
+    const std::vector<TransportKind> plain = {
+        {"inproc", open_inproc},
+        {"shm", open_shm},
+    };
+    std::vector<TransportKind> all = plain;
+    for (const auto& [name, open] : plain) {
+      all.push_back({name + "_throttled", throttled(open, 10'000'000'000)});
+      all.push_back({name + "_traced", traced(open, "/dev/null")});
+      all.push_back({name + "_faultless", faulty(open, "seed=1")});
+      all.push_back({name + "_late", faulty(open, "seed=1,delay_us=20")});
+    }
+    return all;
+  }();
   return kinds;
+}
+
+OpenTransport throttled(OpenTransport open, int64_t bytes_per_second) {
+  // One uplink for all ranks that are opened this way.
+  auto bucket = RateBucket::create(bytes_per_second);
+  EXPECT_TRUE(bucket.ok()) << bucket.status().message();
+  return [=](const TransportContext& context) -> Result<std::unique_ptr<Transport>> {
+    STRAIT_ASSIGN(auto inner, open(context));
+    return throttle(std::move(inner), *bucket);
+  };
+}
+
+OpenTransport traced(OpenTransport open, const std::string& file) {
+  return [=](const TransportContext& context) -> Result<std::unique_ptr<Transport>> {
+    STRAIT_ASSIGN(auto inner, open(context));
+    return trace(std::move(inner), std::make_shared<TraceSink>(file, context.rank));
+  };
+}
+
+OpenTransport faulty(OpenTransport open, const std::string& spec) {
+  return [=](const TransportContext& context) -> Result<std::unique_ptr<Transport>> {
+    STRAIT_ASSIGN(const auto faults, parse_fault(spec));
+    STRAIT_ASSIGN(auto inner, open(context));
+    return inject_faults(std::move(inner), faults);
+  };
 }
 
 std::vector<std::byte> secret_of(uint8_t first_byte) {

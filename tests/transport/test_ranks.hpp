@@ -21,8 +21,13 @@ struct TransportKind {
   OpenTransport open;
 };
 
-// To add a transport to the contract: a line here.
+// To add a transport to the contract: a line there.
 const std::vector<TransportKind>& transport_kinds();
+
+// Another kind in a wrapper.
+OpenTransport throttled(OpenTransport open, int64_t bytes_per_second);
+OpenTransport traced(OpenTransport open, const std::string& file);
+OpenTransport faulty(OpenTransport open, const std::string& spec);
 
 std::vector<std::byte> secret_of(uint8_t first_byte);
 

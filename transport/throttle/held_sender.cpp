@@ -1,0 +1,92 @@
+#include "transport/throttle/held_sender.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace strait {
+namespace {
+
+// What departs so soon after the present moment goes now: one timer then serves a batch.
+constexpr int64_t kBatchNs = 50'000;
+
+}  // namespace
+
+HeldSender::HeldSender(std::unique_ptr<SendLink> inner, const LinkSpec& spec,
+                       std::shared_ptr<Reactor> reactor, Departure departure)
+    : inner_(std::move(inner)),
+      slot_bytes_(spec.slot_bytes),
+      reactor_(std::move(reactor)),
+      departure_(std::move(departure)),
+      queue_(spec.slots) {}
+
+HeldSender::~HeldSender() {
+  uint64_t timer = 0;
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    timer = timer_;
+  }
+  // Not under the lock: a running call-back wants it.
+  if (timer != 0) reactor_->cancel(timer);
+  pass_on(INT64_MAX);
+}
+
+std::span<std::byte> HeldSender::send_slot() {
+  const std::span<std::byte> slot = inner_->send_slot();
+  if (slot.empty()) return slot;
+  std::lock_guard lock(mutex_);
+  ++taken_;
+  return slot;
+}
+
+void HeldSender::commit(size_t bytes, uint32_t tag) {
+  STRAIT_CHECK(bytes > 0 && bytes <= slot_bytes_, "a message fills 1 byte to one slot");
+  std::lock_guard lock(mutex_);
+  STRAIT_CHECK(taken_ > 0, "no slot was taken");
+  --taken_;
+  last_departs_ns_ = std::max(last_departs_ns_, departure_(bytes));
+  if (held_ == 0 && last_departs_ns_ <= now_ns()) return inner_->commit(bytes, tag);
+  // A transport may lend more slots than the link has, when messages wait at the far end.
+  if (held_ == queue_.size()) {
+    std::rotate(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(first_), queue_.end());
+    first_ = 0;
+    queue_.resize(2 * queue_.size());
+  }
+  queue_[(first_ + held_) % queue_.size()] = {last_departs_ns_, bytes, tag};
+  ++held_;
+  if (timer_ == 0) arm();
+}
+
+bool HeldSender::flushed() const {
+  std::lock_guard lock(mutex_);
+  return held_ == 0 && inner_->flushed();
+}
+
+void HeldSender::abort(const Status& why) {
+  {
+    std::lock_guard lock(mutex_);
+    held_ = 0;
+  }
+  inner_->abort(why);
+}
+
+void HeldSender::arm() {
+  timer_ = reactor_->schedule(queue_[first_].departs_ns, [this] {
+    const int64_t now = now_ns();
+    pass_on(now + kBatchNs);
+    std::lock_guard lock(mutex_);
+    timer_ = 0;
+    if (held_ > 0 && !closing_) arm();
+  });
+}
+
+void HeldSender::pass_on(int64_t until_ns) {
+  std::lock_guard lock(mutex_);
+  while (held_ > 0 && queue_[first_].departs_ns <= until_ns) {
+    inner_->commit(queue_[first_].bytes, queue_[first_].tag);
+    first_ = (first_ + 1) % queue_.size();
+    --held_;
+  }
+}
+
+}  // namespace strait

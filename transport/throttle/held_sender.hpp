@@ -1,0 +1,59 @@
+// HeldSender: a sending end whose messages depart later than they are committed, in order: slots
+// pass through, a commit waits in a small queue until its moment, and then the reactor passes it
+// on, together with all that are due by then. Used by throttle (moments from a rate) and fault
+// (random delays). Threads as in link.hpp; a commit costs a lock and, for the first in the queue, a
+// timer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/reactor.hpp"
+#include "transport/transport.hpp"
+
+namespace strait {
+
+class HeldSender final : public SendLink {
+ public:
+  // When (monotonic clock) the next message, of so many bytes, may go. Called in the order of the
+  // commits.
+  using Departure = std::function<int64_t(size_t bytes)>;
+
+  HeldSender(std::unique_ptr<SendLink> inner, const LinkSpec& spec,
+             std::shared_ptr<Reactor> reactor, Departure departure);
+  // Passes on at once what is still held: a message that was committed is never lost.
+  ~HeldSender() override;
+
+  std::span<std::byte> send_slot() override;
+  void commit(size_t bytes, uint32_t tag) override;
+  bool flushed() const override;
+  Status status() const override { return inner_->status(); }
+  void abort(const Status& why) override;
+
+ private:
+  struct Held {
+    int64_t departs_ns;
+    size_t bytes;
+    uint32_t tag;
+  };
+
+  void arm();
+  void pass_on(int64_t until_ns);
+
+  const std::unique_ptr<SendLink> inner_;
+  const size_t slot_bytes_;
+  const std::shared_ptr<Reactor> reactor_;
+  const Departure departure_;
+  mutable std::mutex mutex_;  // guards all below, and commits to inner_
+  std::vector<Held> queue_;   // a ring, one place per slot
+  size_t first_ = 0;
+  size_t held_ = 0;
+  size_t taken_ = 0;  // slots taken and not yet committed
+  int64_t last_departs_ns_ = 0;
+  uint64_t timer_ = 0;  // 0: none is set
+  bool closing_ = false;
+};
+
+}  // namespace strait

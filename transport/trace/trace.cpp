@@ -1,0 +1,92 @@
+#include "transport/trace/trace.hpp"
+
+#include "transport/wrapped_transport.hpp"
+
+namespace strait {
+namespace {
+
+// The sink goes after the ring, so that the file has every record.
+struct Pen {
+  std::shared_ptr<TraceSink> sink;
+  std::shared_ptr<TraceRing> ring;
+};
+
+class TraceSender final : public SendLink {
+ public:
+  TraceSender(std::unique_ptr<SendLink> inner, Pen pen)
+      : pen_(std::move(pen)), inner_(std::move(inner)) {}
+
+  std::span<std::byte> send_slot() override { return inner_->send_slot(); }
+  void commit(size_t bytes, uint32_t tag) override {
+    pen_.ring->write(TraceKind::kCommit, bytes, tag);
+    inner_->commit(bytes, tag);
+  }
+  bool flushed() const override { return inner_->flushed(); }
+  Status status() const override { return inner_->status(); }
+  void abort(const Status& why) override { inner_->abort(why); }
+
+ private:
+  const Pen pen_;
+  const std::unique_ptr<SendLink> inner_;
+};
+
+class TraceReceiver final : public RecvLink {
+ public:
+  TraceReceiver(std::unique_ptr<RecvLink> inner, Pen pen)
+      : pen_(std::move(pen)), inner_(std::move(inner)) {}
+
+  Message recv_slot() override {
+    const Message message = inner_->recv_slot();
+    if (!message.bytes.empty() && current_.bytes.empty()) {
+      current_ = message;
+      pen_.ring->write(TraceKind::kReceive, message.bytes.size(), message.tag);
+    }
+    return message;
+  }
+  void release() override {
+    pen_.ring->write(TraceKind::kRelease, current_.bytes.size(), current_.tag);
+    current_ = {};
+    inner_->release();
+  }
+  Status status() const override { return inner_->status(); }
+  void abort(const Status& why) override { inner_->abort(why); }
+
+ private:
+  const Pen pen_;
+  const std::unique_ptr<RecvLink> inner_;
+  Message current_;  // seen and not yet released
+};
+
+class TraceTransport final : public WrappedTransport {
+ public:
+  TraceTransport(std::unique_ptr<Transport> inner, std::shared_ptr<TraceSink> sink)
+      : WrappedTransport(std::move(inner)), sink_(std::move(sink)) {}
+
+  Result<std::unique_ptr<SendLink>> connect(const std::string& peer_address, const LinkSpec& spec,
+                                            Deadline deadline) override {
+    STRAIT_ASSIGN(auto link, WrappedTransport::connect(peer_address, spec, deadline));
+    return std::unique_ptr<SendLink>(std::make_unique<TraceSender>(std::move(link), pen(spec)));
+  }
+  Result<std::unique_ptr<RecvLink>> accept(const std::string& peer_address, const LinkSpec& spec,
+                                           Deadline deadline) override {
+    STRAIT_ASSIGN(auto link, WrappedTransport::accept(peer_address, spec, deadline));
+    return std::unique_ptr<RecvLink>(std::make_unique<TraceReceiver>(std::move(link), pen(spec)));
+  }
+
+ private:
+  Pen pen(const LinkSpec& spec) const {
+    return {sink_, sink_->open_ring(fmt::format("{} {}->{} lane {}", name(), spec.source,
+                                                spec.destination, spec.lane))};
+  }
+
+  const std::shared_ptr<TraceSink> sink_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> trace(std::unique_ptr<Transport> inner,
+                                 std::shared_ptr<TraceSink> sink) {
+  return std::make_unique<TraceTransport>(std::move(inner), std::move(sink));
+}
+
+}  // namespace strait
