@@ -74,6 +74,7 @@ class Interpreter {
     return ran;
   }
 
+  size_t lane_count() const { return lanes_.size(); }
   bool lane_done(size_t lane) const { return lanes_[lane].round == lanes_[lane].rounds; }
 
   // The piece a lane stands at; the lane must not be done.
