@@ -1,6 +1,7 @@
-// The codec: makes a block of numbers smaller and gives it back exactly, bit for bit. Pure functions; any thread, no state
-// between chunks, no allocation. A chunk describes itself (format, mode, type, count, length, check); the format is
-// README.md. Whatever does not shrink is left raw, so a chunk is never more than kChunkOverhead bytes longer than its values.
+// The codec: makes a block of numbers smaller and gives it back exactly, bit for bit. Pure
+// functions; any thread, no state between chunks, no allocation. A chunk describes itself (format,
+// mode, type, count, length, check); the format is README.md. Whatever does not shrink is left raw,
+// so a chunk is never more than kChunkOverhead bytes longer than its values.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +23,16 @@ enum class Mode : uint8_t {
 inline constexpr size_t kChunkOverhead = 16;  // bytes a raw chunk adds to its values
 
 struct Options {
-  Mode mode = Mode::kFast;  // the most that is tried: kRaw, kFast or kDense; zero and raw are always allowed
+  Mode mode = Mode::kFast;  // the most that is tried: kRaw, kFast or kDense; zero and raw are
+                            // always allowed
   bool checksum = false;    // check the payload as well as the header
 };
 
 // The largest chunk that encode() can make of `count` values: the slot size to provide.
 size_t bound(DataType type, size_t count);
 
-// Encodes count values (any alignment) into out, which must hold bound(type, count) bytes. Returns the chunk's bytes.
+// Encodes count values (any alignment) into out, which must hold bound(type, count) bytes. Returns
+// the chunk's bytes.
 size_t encode(DataType type, const void* values, size_t count, std::span<std::byte> out,
               const Options& options);
 
@@ -43,12 +46,13 @@ struct ChunkInfo {
 // Reads and checks the header. Any bytes are safe; an error says what is wrong with them.
 Result<ChunkInfo> inspect(std::span<const std::byte> chunk);
 
-// Decodes a chunk that must hold `count` values of `type` into values (any alignment). Never reads past chunk nor writes past
-// count values, whatever the bytes; any damage that the format can detect is a Status.
+// Decodes a chunk that must hold `count` values of `type` into values (any alignment). Never reads
+// past chunk nor writes past count values, whatever the bytes; any damage that the format can
+// detect is a Status.
 Status decode(std::span<const std::byte> chunk, DataType type, size_t count, void* values);
 
-// Receives decoded values in order. `values` are `count` elements that start at element `first` of the chunk; they are
-// valid during the call only.
+// Receives decoded values in order. `values` are `count` elements that start at element `first` of
+// the chunk; they are valid during the call only.
 class BlockSink {
  public:
   virtual void block(const void* values, size_t first, size_t count) = 0;
@@ -57,8 +61,9 @@ class BlockSink {
   ~BlockSink() = default;
 };
 
-// Decodes by blocks that stay in the first-level cache, for a reduction that follows: one pass over memory. Raw chunks are
-// handed over in place in one block. On an error the sink may have seen some blocks.
+// Decodes by blocks that stay in the first-level cache, for a reduction that follows: one pass over
+// memory. Raw chunks are handed over in place in one block. On an error the sink may have seen some
+// blocks.
 Status decode_blocks(std::span<const std::byte> chunk, DataType type, size_t count,
                      BlockSink& sink);
 

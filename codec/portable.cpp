@@ -1,0 +1,160 @@
+#include <algorithm>
+
+#include "codec/bytes.hpp"
+#include "codec/kernels.hpp"
+
+// Plain C++ for every machine, and for blocks that are not full.
+namespace strait::codec {
+namespace {
+
+template <class Word>
+void split_words(const Shape& shape, const void* values, size_t n, BlockParts& parts) {
+  const auto* in = static_cast<const std::byte*>(values);
+  const int mantissa = shape.mantissa_bits;
+  const size_t byte_planes = shape.byte_planes();
+  const Word mantissa_mask = static_cast<Word>((uint64_t{1} << mantissa) - 1);
+  const uint32_t exponent_mask = (1u << shape.exponent_bits) - 1;
+  for (size_t i = 0; i < n; ++i) {
+    const Word word = load<Word>(in + i * sizeof(Word));
+    const uint32_t exponent = static_cast<uint32_t>(word >> mantissa) & exponent_mask;
+    const uint64_t sign = word >> (sizeof(Word) * 8 - 1);
+    const uint64_t residual = (word & mantissa_mask) | (sign << mantissa);
+    parts.exponent[i] = static_cast<uint8_t>(exponent);
+    if constexpr (sizeof(Word) == 8) parts.exponent_high[i] = static_cast<uint8_t>(exponent >> 8);
+    for (size_t p = 0; p < byte_planes; ++p)
+      parts.plane[p][i] = static_cast<uint8_t>(residual >> (8 * p));
+    parts.bits[i] = static_cast<uint8_t>(residual >> (8 * byte_planes));
+  }
+}
+
+template <class Word>
+void join_words(const Shape& shape, const BlockParts& parts, size_t n, void* values) {
+  auto* out = static_cast<std::byte*>(values);
+  const int mantissa = shape.mantissa_bits;
+  const size_t byte_planes = shape.byte_planes();
+  const bool has_bits = shape.bit_planes() != 0;
+  const uint64_t mantissa_mask = (uint64_t{1} << mantissa) - 1;
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t exponent = parts.exponent[i];
+    if constexpr (sizeof(Word) == 8) exponent |= uint64_t{parts.exponent_high[i]} << 8;
+    uint64_t residual = has_bits ? uint64_t{parts.bits[i]} << (8 * byte_planes) : 0;
+    for (size_t p = 0; p < byte_planes; ++p) residual |= uint64_t{parts.plane[p][i]} << (8 * p);
+    const uint64_t sign = residual >> mantissa;
+    const uint64_t word =
+        (residual & mantissa_mask) | (exponent << mantissa) | (sign << (sizeof(Word) * 8 - 1));
+    store<Word>(out + i * sizeof(Word), static_cast<Word>(word));
+  }
+}
+
+void split(const Shape& shape, const void* values, size_t n, BlockParts& parts) {
+  switch (shape.value_bytes) {
+    case 1:
+      return split_words<uint8_t>(shape, values, n, parts);
+    case 2:
+      return split_words<uint16_t>(shape, values, n, parts);
+    case 4:
+      return split_words<uint32_t>(shape, values, n, parts);
+    default:
+      return split_words<uint64_t>(shape, values, n, parts);
+  }
+}
+
+void join(const Shape& shape, const BlockParts& parts, size_t n, void* values) {
+  switch (shape.value_bytes) {
+    case 1:
+      return join_words<uint8_t>(shape, parts, n, values);
+    case 2:
+      return join_words<uint16_t>(shape, parts, n, values);
+    case 4:
+      return join_words<uint32_t>(shape, parts, n, values);
+    default:
+      return join_words<uint64_t>(shape, parts, n, values);
+  }
+}
+
+ExponentRange range(const uint8_t* bytes, size_t n) {
+  uint8_t low = 255, high = 0;
+  uint32_t zeros = 0, sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    low = std::min(low, bytes[i]);
+    high = std::max(high, bytes[i]);
+    zeros += bytes[i] == 0;
+    sum += bytes[i];
+  }
+  return {low, high, zeros, sum};
+}
+
+void histogram(const uint8_t* bytes, size_t n, int top, uint32_t counts[kHistogramBins]) {
+  uint16_t all[256] = {};
+  for (size_t i = 0; i < n; ++i) ++all[bytes[i]];
+  for (int k = 0; k < kHistogramBins; ++k) counts[k] = top >= k ? all[top - k] : 0;
+}
+
+size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
+  size_t zeros = 0;
+  for (size_t i = 0; i < n; ++i) zeros += (bytes[i] & mask) == 0;
+  return zeros;
+}
+
+void window_codes(const uint8_t* bytes, size_t n, uint8_t top, uint8_t escape, uint8_t* codes) {
+  for (size_t i = 0; i < n; ++i) codes[i] = std::min(static_cast<uint8_t>(top - bytes[i]), escape);
+}
+
+constexpr uint64_t kEachByte = 0x0101010101010101;
+constexpr uint64_t kByteBits = 0x8040201008040201;  // bit i of byte i
+constexpr uint64_t kCollect = 0x0102040810204080;   // moves bit 0 of byte i to bit 56 + i
+
+void pack_bits(const uint8_t* codes, size_t n, size_t width, uint8_t* planes) {
+  const size_t stride = bit_bytes(n);
+  for (size_t i = 0; i < n; i += 8) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, codes + i, std::min<size_t>(8, n - i));
+    for (size_t p = 0; p < width; ++p)
+      planes[p * stride + i / 8] =
+          static_cast<uint8_t>((((eight >> p) & kEachByte) * kCollect) >> 56);
+  }
+}
+
+void unpack_bits(const uint8_t* planes, size_t n, size_t width, uint8_t* codes) {
+  const size_t stride = bit_bytes(n);
+  for (size_t i = 0; i < n; i += 8) {
+    uint64_t eight = 0;
+    for (size_t p = 0; p < width; ++p) {
+      const uint64_t bits = (planes[p * stride + i / 8] * kEachByte) & kByteBits;
+      const uint64_t ones = ((bits + (0x7F * kEachByte)) | bits) >> 7 & kEachByte;
+      eight |= ones << p;
+    }
+    std::memcpy(codes + i, &eight, std::min<size_t>(8, n - i));
+  }
+}
+
+size_t gather_escapes(const uint8_t* codes, const uint8_t* bytes, size_t n, uint8_t escape,
+                      uint8_t* list) {
+  size_t taken = 0;
+  for (size_t i = 0; i < n; ++i)
+    if (codes[i] == escape) list[taken++] = bytes[i];
+  return taken;
+}
+
+size_t place_window(const uint8_t* codes, size_t n, uint8_t top, uint8_t mask, uint8_t escape,
+                    const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
+  size_t taken = 0;
+  for (size_t i = 0; i < n; ++i) {
+    bytes[i] = static_cast<uint8_t>(top - codes[i]) & mask;
+    if (codes[i] != escape) continue;
+    if (taken == list_bytes) return list_bytes + 1;
+    bytes[i] = list[taken++] & mask;
+  }
+  return taken;
+}
+
+}  // namespace
+
+const Kernels& portable_kernels() {
+  static constexpr Kernels kKernels = {split,          join,         range,     histogram,
+                                       count_zeros,    window_codes, pack_bits, unpack_bits,
+                                       gather_escapes, place_window};
+  return kKernels;
+}
+
+}  // namespace strait::codec

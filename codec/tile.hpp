@@ -1,0 +1,42 @@
+// One tile, up to 16384 values: the records of its blocks, their planes, their lists. A tile needs
+// nothing but its own bytes, so tiles can be coded side by side. Pure functions on memory of the
+// caller; any thread; the encoder keeps the lists on its stack (64 KiB) until the planes are
+// written.
+#pragma once
+
+#include <span>
+
+#include "codec/block.hpp"
+#include "codec/codec.hpp"
+
+namespace strait::codec {
+
+// Writes at most `room` bytes, a multiple of kAlign. Returns how many, or 0 when they do not
+// suffice.
+size_t encode_tile(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
+                   std::byte* out, size_t room);
+
+// Reads block after block of a tile. Every size is checked when it is opened, so that reading stays
+// within it.
+class TileReader {
+ public:
+  // Returns what is wrong, or null. The bytes must stay while the reader is used.
+  const char* open(const Shape& shape, const Kernels& kernels, std::span<const std::byte> tile,
+                   size_t n);
+  // Decodes the next block. Returns what is wrong, or null.
+  const char* read(BlockParts& parts, void* values);
+  size_t next_values() const;  // values of the next block; 0 at the end
+
+ private:
+  BlockRecord record_at(size_t block) const;
+
+  Shape shape_;
+  const Kernels* kernels_ = nullptr;
+  const uint8_t* tile_ = nullptr;
+  const uint8_t* planes_ = nullptr;
+  const uint8_t* list_ = nullptr;
+  size_t values_ = 0;
+  size_t block_ = 0;
+};
+
+}  // namespace strait::codec
