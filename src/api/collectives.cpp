@@ -26,7 +26,8 @@ struct Arguments {
 
 Status check_buffer(const char* name, const void* pointer, uint64_t elements) {
   if (pointer != nullptr || elements == 0) return Status();
-  return error(Code::kInvalidArgument, "{} is NULL but {} elements are needed there", name, elements);
+  return error(Code::kInvalidArgument, "{} is NULL but {} elements are needed there", name,
+               elements);
 }
 
 Result<Operation> check(const Arguments& arguments, Handle& handle) {
@@ -57,7 +58,8 @@ Status enqueue(const Arguments& arguments) {
   auto handle = find_handle(arguments.comm);
   if (!handle.ok()) return group.refuse(handle.status());
   if ((*handle)->finalized)
-    return group.refuse(error(Code::kInvalidUsage, "the communicator was finalized: make a new one"));
+    return group.refuse(
+        error(Code::kInvalidUsage, "the communicator was finalized: make a new one"));
   if (const Status failure = (*handle)->comm->failure(); !failure.ok())
     return group.refuse(failure);
   auto operation = check(arguments, **handle);

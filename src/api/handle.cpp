@@ -16,7 +16,8 @@ Handles& handles() {
 
 Result<std::map<ncclComm_t, std::shared_ptr<Handle>>::iterator> find(ncclComm_t comm) {
   if (comm == nullptr)
-    return error(Code::kInvalidArgument, "the communicator is NULL: make one with ncclCommInitRank");
+    return error(Code::kInvalidArgument,
+                 "the communicator is NULL: make one with ncclCommInitRank");
   const auto found = handles().live.find(comm);
   if (found == handles().live.end())
     return error(Code::kInvalidArgument,

@@ -1,5 +1,5 @@
-// What an ncclComm_t points to, and the list of those that exist, so that a destroyed or invented handle is an error and
-// not a crash. Any thread; a lookup costs one uncontended lock.
+// What an ncclComm_t points to, and the list of those that exist, so that a destroyed or invented
+// handle is an error and not a crash. Any thread; a lookup costs one uncontended lock.
 #pragma once
 
 #include <array>

@@ -16,7 +16,8 @@
 namespace strait::api {
 namespace {
 
-// The environment is read here, never at load time: programs set variables before they make a communicator.
+// The environment is read here, never at load time: programs set variables before they make a
+// communicator.
 Result<Config> read_settings() {
   STRAIT_ASSIGN(Config config, Config::from_environment());
   set_log(config.debug, config.debug_file);
@@ -28,7 +29,8 @@ Result<Config> read_settings() {
 }
 
 Status get_unique_id(ncclUniqueId* out) {
-  if (out == nullptr) return error(Code::kInvalidArgument, "uniqueId is NULL: give it a place to go");
+  if (out == nullptr)
+    return error(Code::kInvalidArgument, "uniqueId is NULL: give it a place to go");
   STRAIT_ASSIGN(const Config config, read_settings());
   STRAIT_ASSIGN(const UniqueId id, make_unique_id(config));
   const UniqueId::Bytes bytes = id.bytes();
@@ -94,11 +96,13 @@ Status init_rank(ncclComm_t* out, int rank_count, const ncclUniqueId& id_bytes, 
 }
 
 Status init_all(ncclComm_t* comms, int device_count, const int* devices) {
-  if (comms == nullptr) return error(Code::kInvalidArgument, "comms is NULL: give it room for ndev");
+  if (comms == nullptr)
+    return error(Code::kInvalidArgument, "comms is NULL: give it room for ndev");
   STRAIT_TRY(check_ranks(0, device_count));
   for (int i = 0; devices != nullptr && i < device_count; ++i)
     if (devices[i] < 0)
-      return error(Code::kInvalidArgument, "devlist[{}] is {}: devices count from 0", i, devices[i]);
+      return error(Code::kInvalidArgument, "devlist[{}] is {}: devices count from 0", i,
+                   devices[i]);
   STRAIT_ASSIGN(const Config config, read_settings());
   STRAIT_ASSIGN(const UniqueId id, make_unique_id(config));
   Group& group = Group::current();
@@ -138,8 +142,7 @@ STRAIT_API(ncclResult_t, CommInitRank,
 STRAIT_API(ncclResult_t, CommInitRankConfig,
            (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config)) {
   return strait::api::guarded("ncclCommInitRankConfig", [&] {
-    return strait::api::refuse_in_group(
-        strait::api::init_rank(comm, nranks, commId, rank, config));
+    return strait::api::refuse_in_group(strait::api::init_rank(comm, nranks, commId, rank, config));
   });
 }
 

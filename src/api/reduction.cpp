@@ -32,7 +32,8 @@ Status create_pre_mul_sum(ncclRedOp_t* op, const void* scalar, ncclDataType_t ty
   STRAIT_ASSIGN(const auto handle, find_handle(comm));
   if (op == nullptr) return error(Code::kInvalidArgument, "op is NULL: give it a place to go");
   *op = ncclNumOps;  // what a refused call leaves
-  if (scalar == nullptr) return error(Code::kInvalidArgument, "scalar is NULL: point it to a value");
+  if (scalar == nullptr)
+    return error(Code::kInvalidArgument, "scalar is NULL: point it to a value");
   if (type < 0 || type >= ncclNumTypes)
     return error(Code::kInvalidArgument, "data type {} is none of NCCL's", static_cast<int>(type));
   if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate)

@@ -14,8 +14,8 @@ struct Reduction {
   std::array<std::byte, 8> scalar;  // of a pre-mul-sum: one element
 };
 
-// Refuses an operation that is neither built in nor made on this communicator, and a user's operation of another type.
-// The user's scalar is read now.
+// Refuses an operation that is neither built in nor made on this communicator, and a user's
+// operation of another type. The user's scalar is read now.
 Result<Reduction> find_reduction(int op, DataType type, Handle& handle);
 
 }  // namespace strait::api

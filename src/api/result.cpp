@@ -23,11 +23,15 @@ ncclResult_t report(const Status& status) {
   return static_cast<ncclResult_t>(status.code());
 }
 
-const char* last_error() { return last_error_text; }
+const char* last_error() {
+  return last_error_text;
+}
 
 }  // namespace strait::api
 
-STRAIT_API(const char*, GetLastError, (ncclComm_t)) { return strait::api::last_error(); }
+STRAIT_API(const char*, GetLastError, (ncclComm_t)) {
+  return strait::api::last_error();
+}
 
 STRAIT_API(const char*, GetErrorString, (ncclResult_t result)) {
   // Clients and log scanners match on these texts.

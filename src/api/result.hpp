@@ -1,4 +1,5 @@
-// From Status to what a C caller sees: a code, and the sentence that ncclGetLastError returns. Any thread.
+// From Status to what a C caller sees: a code, and the sentence that ncclGetLastError returns. Any
+// thread.
 #pragma once
 
 #include <exception>

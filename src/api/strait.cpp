@@ -40,27 +40,26 @@ STRAIT_EXPORT ncclResult_t straitStreamCreate(cudaStream_t* stream) {
   return guarded("straitStreamCreate", [&]() -> Status {
     if (stream == nullptr)
       return strait::error(strait::Code::kInvalidArgument, "stream is NULL: give it a place to go");
-    STRAIT_ASSIGN(void* handle, strait::create_stream());
-    *stream = static_cast<cudaStream_t>(handle);
+    *stream = static_cast<cudaStream_t>(strait::open_stream());
     return Status();
   });
 }
 
 STRAIT_EXPORT ncclResult_t straitStreamSynchronize(cudaStream_t stream) {
-  return guarded("straitStreamSynchronize", [&] { return strait::synchronize_stream(stream); });
+  return guarded("straitStreamSynchronize", [&] { return strait::wait_for_stream(stream); });
 }
 
 STRAIT_EXPORT ncclResult_t straitStreamQuery(cudaStream_t stream) {
   bool idle = true;
   const ncclResult_t result = guarded("straitStreamQuery", [&]() -> Status {
-    STRAIT_ASSIGN(idle, strait::stream_is_idle(stream));
+    STRAIT_ASSIGN(idle, strait::is_stream_idle(stream));
     return Status();
   });
   return result != ncclSuccess || idle ? result : ncclInProgress;
 }
 
 STRAIT_EXPORT ncclResult_t straitStreamDestroy(cudaStream_t stream) {
-  return guarded("straitStreamDestroy", [&] { return strait::destroy_stream(stream); });
+  return guarded("straitStreamDestroy", [&] { return strait::close_stream(stream); });
 }
 
 STRAIT_EXPORT ncclResult_t straitCommGetStats(ncclComm_t comm, straitCommStats_t* stats) {

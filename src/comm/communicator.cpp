@@ -110,11 +110,13 @@ Result<Plan> Communicator::plan_for(const Request& request) const {
   if (parts_.rank == 0)
     log_info("{}: {}, {} lanes, pieces of {}: {}", describe(request, call_count_),
              name_of(choice.algorithm), choice.lanes, choice.piece, choice.reason);
-  if (parts_.config.verify == "on") STRAIT_TRY(verify_choice(request, parts_.topology, choice));
+  if (parts_.config.verify == "on" && !is_point_to_point(request))
+    STRAIT_TRY(verify_collective(request, parts_.topology, choice));
   return make_plan(request, parts_.topology, choice, parts_.rank);
 }
 
-// Collectives form one chain and share its work memory; sends to one peer form a chain, and receives from it.
+// Collectives form one chain and share its work memory; sends to one peer form a chain, and
+// receives from it.
 std::vector<Chain> Communicator::make_chains(const std::vector<Operation>& operations) {
   size_t shared_bytes = 0;
   size_t own_bytes = 0;
@@ -153,13 +155,13 @@ std::vector<Chain> Communicator::make_chains(const std::vector<Operation>& opera
 
 std::unique_ptr<HostExecution> Communicator::make_execution(const Operation& operation,
                                                             std::byte* work) {
-  Call call{.request = operation.request,
-            .number = call_count_,
-            .arithmetic = operation.arithmetic,
-            .memory = {.input = static_cast<const std::byte*>(operation.input),
-                       .output = static_cast<std::byte*>(operation.output),
-                       .work = work},
-            .codec = codec_};
+  HostCall call{.request = operation.request,
+                .number = call_count_,
+                .arithmetic = operation.arithmetic,
+                .memory = {.input = static_cast<const std::byte*>(operation.input),
+                           .output = static_cast<std::byte*>(operation.output),
+                           .work = work},
+                .codec = codec_};
   return std::make_unique<HostExecution>(*plans_.find(operation.request), std::move(call),
                                          traffic_);
 }
@@ -174,10 +176,11 @@ Status Communicator::copy_to_self(const std::vector<Operation>& operations) cons
     list.push_back(&operation);
   }
   if (sends.size() != receives.size())
-    return error(Code::kInvalidUsage,
-                 "rank {} sends {} times to itself and receives {} times: put matching ncclSend and "
-                 "ncclRecv into one group",
-                 parts_.rank, sends.size(), receives.size());
+    return error(
+        Code::kInvalidUsage,
+        "rank {} sends {} times to itself and receives {} times: put matching ncclSend and "
+        "ncclRecv into one group",
+        parts_.rank, sends.size(), receives.size());
   for (size_t i = 0; i < sends.size(); ++i) {
     const size_t bytes = sends[i]->request.count * size_of(sends[i]->request.type);
     const size_t room = receives[i]->request.count * size_of(receives[i]->request.type);
@@ -194,8 +197,8 @@ Status Communicator::copy_to_self(const std::vector<Operation>& operations) cons
 Status Communicator::drain(Deadline deadline) {
   {
     std::unique_lock lock(mutex_);
-    const auto until = std::chrono::steady_clock::time_point(
-        std::chrono::nanoseconds(deadline.at_ns()));
+    const auto until =
+        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline.at_ns()));
     if (!turn_changed_.wait_until(lock, until, [&] { return served_ == tickets_; }))
       return error(Code::kTimeout, "rank {}: {} calls are still running", parts_.rank,
                    tickets_ - served_);
@@ -224,9 +227,8 @@ void Communicator::fail(const Status& why) {
   }
   log_warn("rank {}: {}", parts_.rank, why.message());
   // What came from a peer already says whose failure it is.
-  connections_.abort(why.code() == Code::kRemoteError
-                         ? why
-                         : why.at(fmt::format("rank {}", parts_.rank)));
+  connections_.abort(
+      why.code() == Code::kRemoteError ? why : why.at(fmt::format("rank {}", parts_.rank)));
   parts_.doorbell->ring();
 }
 
@@ -238,8 +240,8 @@ void Communicator::abort() {
 }
 
 TrafficStats Communicator::stats() const {
-  return {.plain_bytes = traffic_.plain_bytes.load(std::memory_order_relaxed) -
-                         traffic_base_.plain_bytes,
+  return {.plain_bytes =
+              traffic_.plain_bytes.load(std::memory_order_relaxed) - traffic_base_.plain_bytes,
           .coded_value_bytes = traffic_.coded_value_bytes.load(std::memory_order_relaxed) -
                                traffic_base_.coded_value_bytes,
           .coded_wire_bytes = traffic_.coded_wire_bytes.load(std::memory_order_relaxed) -

@@ -1,8 +1,10 @@
-// Communicator: one rank's membership in a group of ranks. Holds who the ranks are (topology), how they are reached
-// (transports, connections), the plans made so far, and the first failure. Shared by handle, groups and streams.
+// Communicator: one rank's membership in a group of ranks. Holds who the ranks are (topology), how
+// they are reached (transports, connections), the plans made so far, and the first failure. Shared
+// by handle, groups and streams.
 //
-// Batches run one at a time in the order in which they took their ticket, whichever threads run them. take_ticket() is
-// called in the program's order; run() blocks the running thread. failure(), abort(), stats() may be called from any thread.
+// Batches run one at a time in the order in which they took their ticket, whichever threads run
+// them. take_ticket() is called in the program's order; run() blocks the running thread. failure(),
+// abort(), stats() may be called from any thread.
 #pragma once
 
 #include <condition_variable>

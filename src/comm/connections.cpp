@@ -45,8 +45,8 @@ Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadl
   if (senders_.contains(key)) return Status();
   const auto [lane, peer] = key;
   STRAIT_TRY(aborted());
-  auto link = routes_[peer].transport->connect(routes_[peer].address,
-                                               spec(plan, rank_, peer, lane), deadline);
+  auto link = routes_[peer].transport->connect(routes_[peer].address, spec(plan, rank_, peer, lane),
+                                               deadline);
   if (!link.ok()) return link.status();
   auto sender = std::make_unique<Sender>();
   sender->link = std::move(*link);

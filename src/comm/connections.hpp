@@ -1,5 +1,6 @@
-// Connections: the links of one rank, opened when a plan first needs them and kept. Used by the thread that runs the
-// communicator's work, except abort(), which any thread may call. A plan is bound once: each step then holds its ports.
+// Connections: the links of one rank, opened when a plan first needs them and kept. Used by the
+// thread that runs the communicator's work, except abort(), which any thread may call. A plan is
+// bound once: each step then holds its ports.
 #pragma once
 
 #include <map>

@@ -21,34 +21,26 @@ struct Batch {
   Status run() const { return comm->run(ticket, operations); }
 };
 
-// Runs all jobs at the same time, the first one on this thread; returns the first failure in their order.
+// Runs all jobs at the same time, the first one on this thread; returns the first failure in their
+// order.
 Status run_beside(const std::vector<std::function<Status()>>& jobs) {
   std::vector<Status> results(jobs.size());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < jobs.size(); ++i)
-    threads.emplace_back([&, i] { results[i] = jobs[i](); });
+  for (size_t i = 1; i < jobs.size(); ++i) threads.emplace_back([&, i] { results[i] = jobs[i](); });
   if (!jobs.empty()) results[0] = jobs[0]();
   for (std::thread& thread : threads) thread.join();
   const auto failed = std::ranges::find_if(results, [](const Status& s) { return !s.ok(); });
   return failed == results.end() ? Status() : *failed;
 }
 
-// The batch runs on its first stream; the others hold still from their arrival until it is done.
-std::shared_ptr<std::latch> enqueue(std::shared_ptr<Batch> batch) {
-  const auto others = static_cast<std::ptrdiff_t>(batch->streams.size()) - 1;
-  auto arrived = std::make_shared<std::latch>(others);
+// The batch runs once all its streams have come to it; returns what opens when it is done.
+Result<std::shared_ptr<std::latch>> enqueue(std::shared_ptr<Batch> batch) {
   auto done = std::make_shared<std::latch>(1);
-  for (size_t i = 1; i < batch->streams.size(); ++i)
-    batch->streams[i]->enqueue([arrived, done] {
-      arrived->count_down();
-      done->wait();
-    });
-  batch->streams[0]->enqueue([batch, arrived, done] {
-    arrived->wait();
+  STRAIT_TRY(enqueue_joined(batch->streams, [batch, done] {
     // The communicator keeps the failure for ncclCommGetAsyncError.
     [[maybe_unused]] const Status status = batch->run();
     done->count_down();
-  });
+  }));
   return done;
 }
 
@@ -59,7 +51,9 @@ Group& Group::current() {
   return group;
 }
 
-void Group::start() { ++depth_; }
+void Group::start() {
+  ++depth_;
+}
 
 Status Group::end() {
   if (depth_ == 0)
@@ -81,8 +75,7 @@ Status Group::end() {
   return launch();
 }
 
-Status Group::submit(std::shared_ptr<Communicator> comm, const Operation& operation,
-                     void* stream) {
+Status Group::submit(std::shared_ptr<Communicator> comm, const Operation& operation, void* stream) {
   entries_.push_back({.comm = std::move(comm), .operation = operation, .stream = stream});
   return depth_ > 0 ? Status() : launch();
 }
@@ -104,17 +97,16 @@ Status Group::launch() {
   for (const Entry& entry : entries) {
     auto found = std::ranges::find_if(batches, [&](auto& b) { return b->comm == entry.comm; });
     if (found == batches.end()) {
-      batches.push_back(std::make_shared<Batch>(Batch{.comm = entry.comm}));
+      batches.push_back(std::make_shared<Batch>());
+      batches.back()->comm = entry.comm;
       found = std::prev(batches.end());
     }
     Batch& batch = **found;
     batch.operations.push_back(entry.operation);
-    if (HostStream::is_default(entry.stream)) {
+    STRAIT_ASSIGN(auto stream, find_stream(entry.stream));
+    if (!stream)
       batch.synchronous = true;
-      continue;
-    }
-    STRAIT_ASSIGN(auto stream, HostStream::lookup(entry.stream));
-    if (std::ranges::find(batch.streams, stream) == batch.streams.end())
+    else if (std::ranges::find(batch.streams, stream) == batch.streams.end())
       batch.streams.push_back(std::move(stream));
   }
   std::vector<std::function<Status()>> waits;
@@ -124,12 +116,17 @@ Status Group::launch() {
       waits.push_back([batch] { return batch->run(); });
       continue;
     }
-    auto done = enqueue(batch);
-    if (batch->synchronous)
-      waits.push_back([batch, done] {
-        done->wait();
+    const auto done = enqueue(batch);
+    if (!done.ok()) {
+      // The ticket must be used up, or the communicator's next call waits for ever.
+      batch->comm->fail(done.status());
+      waits.push_back([batch] { return batch->run(); });
+    } else if (batch->synchronous) {
+      waits.push_back([batch, latch = *done] {
+        latch->wait();
         return batch->comm->failure();
       });
+    }
   }
   return run_beside(waits);
 }

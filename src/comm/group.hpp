@@ -1,6 +1,7 @@
-// Group: the calls of one thread between ncclGroupStart and the outermost ncclGroupEnd; a call outside a group is a group of
-// its own. When the group ends, its communicators are made side by side, then its operations are launched: one batch per
-// communicator, in the order of their first call. Everything here is thread-local state of the calling thread.
+// Group: the calls of one thread between ncclGroupStart and the outermost ncclGroupEnd; a call
+// outside a group is a group of its own. When the group ends, its communicators are made side by
+// side, then its operations are launched: one batch per communicator, in the order of their first
+// call. Everything here is thread-local state of the calling thread.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@ class Group {
   // The first failure of any call in the group, which drops the group, or of what it launched.
   Status end();
 
-  // Adds an operation on a stream handle (nullptr: complete before the group ends). Ends the group if none is open.
+  // Adds an operation on a stream handle (nullptr: complete before the group ends). Ends the group
+  // if none is open.
   Status submit(std::shared_ptr<Communicator> comm, const Operation& operation, void* stream);
   // Adds the making of a communicator.
   Status submit_making(std::function<Status()> make);

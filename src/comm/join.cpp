@@ -1,8 +1,10 @@
-// How a communicator is made, in order: meet (bootstrap), say how each rank is reached, find out by trying which transport
-// joins which ranks of a domain, agree on the slower of both directions, share the throttle of each domain, part.
+// How a communicator is made, in order: meet (bootstrap), say how each rank is reached, find out by
+// trying which transport joins which ranks of a domain, agree on the slower of both directions,
+// share the throttle of each domain, part.
+
+#include <fcntl.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/fd_exchange.hpp"
 #include "base/log.hpp"
@@ -22,9 +24,7 @@ constexpr uint8_t kUnreached = 255;
 class Joiner {
  public:
   Joiner(const UniqueId& id, int rank, int rank_count, int device, const Config& config)
-      : id_(id),
-        rank_count_(rank_count),
-        deadline_(Deadline::after_ms(config.init_timeout_ms)) {
+      : id_(id), rank_count_(rank_count), deadline_(Deadline::after_ms(config.init_timeout_ms)) {
     parts_.rank = rank;
     parts_.device = device;
     parts_.config = config;
@@ -71,7 +71,10 @@ class Joiner {
 
   Status exchange_members() {
     Member me;
-    STRAIT_ASSIGN(me.domain, domain_name(parts_.rank, parts_.config));
+    const Config& config = parts_.config;
+    const std::string host = host_identity(read_system_view(), config.host_id);
+    me.domain = domain_name({.domain = config.domain, .emulate_domains = config.emulate_domains},
+                            host, parts_.rank);
     me.fd_exchange = exchange_->address();
     for (const auto& transport : parts_.transports)
       me.addresses[std::string(transport->name())] = transport->address();
@@ -88,18 +91,18 @@ class Joiner {
     return Status();
   }
 
-  // One bucket per domain, made by its first rank. Where a domain spans processes that cannot share memory, each part
-  // keeps to its share of the rate.
+  // One bucket per domain, made by its first rank. Where a domain spans processes that cannot share
+  // memory, each part keeps to its share of the rate.
   Status share_uplink() {
     if (parts_.config.link_rate == 0) return Status();
     const std::vector<int> ranks = parts_.topology.ranks_of(parts_.topology.domain_of[parts_.rank]);
     const int leader = ranks.front();
     if (leader == parts_.rank) {
-      STRAIT_ASSIGN(RateBucket bucket, RateBucket::create(parts_.config.link_rate));
-      uplink_ = std::make_shared<RateBucket>(std::move(bucket));
+      STRAIT_ASSIGN(uplink_, RateBucket::create(parts_.config.link_rate));
       STRAIT_ASSIGN(shelf_, exchange_->open_shelf(bootstrap_->comm_key(), parts_.rank,
                                                   bootstrap_->transport_secret()));
-      STRAIT_ASSIGN(UniqueFd fd, uplink_->duplicate_fd());
+      UniqueFd fd(fcntl(uplink_->fd(), F_DUPFD_CLOEXEC, 0));
+      if (!fd) return system_error("cannot share the uplink's page");
       STRAIT_TRY(shelf_->publish(kUplinkPage, std::move(fd), FdUses::kMany));
     } else {
       STRAIT_TRY(fetch_uplink(leader, static_cast<int64_t>(ranks.size())));
@@ -111,25 +114,24 @@ class Joiner {
     auto fetched = fetch_fd(members_[leader].fd_exchange, bootstrap_->comm_key(), leader,
                             kUplinkPage, bootstrap_->transport_secret(), deadline_);
     if (fetched.ok()) {
-      STRAIT_ASSIGN(RateBucket bucket, RateBucket::map(std::move(fetched->fd)));
-      uplink_ = std::make_shared<RateBucket>(std::move(bucket));
+      STRAIT_ASSIGN(uplink_, RateBucket::map(std::move(fetched->fd)));
       return Status();
     }
     log_warn("rank {} cannot share the uplink of rank {} ({}): it keeps to 1/{} of the rate",
              parts_.rank, leader, fetched.status().message(), rank_count);
-    STRAIT_ASSIGN(RateBucket bucket, RateBucket::create(parts_.config.link_rate / rank_count));
-    uplink_ = std::make_shared<RateBucket>(std::move(bucket));
+    STRAIT_ASSIGN(uplink_, RateBucket::create(parts_.config.link_rate / rank_count));
     return Status();
   }
 
-  // For every peer the fastest transport that reaches it in both directions: both ends must use the same one.
+  // For every peer the fastest transport that reaches it in both directions: both ends must use the
+  // same one.
   Status choose_routes() {
     std::vector<std::byte> mine;
     std::vector<std::string> refusals(rank_count_);
     for (int peer = 0; peer < rank_count_; ++peer)
       mine.push_back(std::byte{first_that_reaches(peer, refusals[peer])});
     STRAIT_ASSIGN(const auto choices, bootstrap_->all_gather(mine, deadline_));
-    throttle_network();
+    const std::vector<Transport*> inside = throttle_network();
     for (int peer = 0; peer < rank_count_; ++peer) {
       const auto theirs = static_cast<size_t>(parts_.rank) < choices[peer].size()
                               ? static_cast<uint8_t>(choices[peer][parts_.rank])
@@ -138,9 +140,12 @@ class Joiner {
       if (chosen >= parts_.transports.size())
         return error(Code::kSystemError, "rank {} and rank {} have no way to each other: {}",
                      parts_.rank, peer, refusals[peer]);
-      Transport* transport = parts_.transports[chosen].get();
-      parts_.routes.push_back({.transport = transport,
-                               .address = members_[peer].addresses[std::string(transport->name())]});
+      Transport* transport = parts_.topology.same_domain(peer, parts_.rank)
+                                 ? inside[chosen]
+                                 : parts_.transports[chosen].get();
+      parts_.routes.push_back(
+          {.transport = transport,
+           .address = members_[peer].addresses[std::string(transport->name())]});
     }
     return Status();
   }
@@ -155,10 +160,9 @@ class Joiner {
         continue;
       }
       const std::string name(transport.name());
-      const Status status =
-          is_network(transport)
-              ? Status()  // its links say why when they cannot be opened
-              : transport.reach(peer, members_[peer].addresses[name], deadline_);
+      const Status status = is_network(transport)
+                                ? Status()  // its links say why when they cannot be opened
+                                : transport.reach(peer, members_[peer].addresses[name], deadline_);
       if (status.ok()) return static_cast<uint8_t>(i);
       refusals += (refusals.empty() ? "" : "; ") + name + ": " + status.message();
     }
@@ -168,10 +172,14 @@ class Joiner {
 
   static bool is_network(const Transport& transport) { return transport.name() == "tcp"; }
 
-  void throttle_network() {
-    if (!uplink_) return;
-    for (auto& transport : parts_.transports)
-      if (is_network(*transport)) transport = make_throttle(std::move(transport), uplink_);
+  // Puts the throttle on networks; returns the transports without it, for links inside the domain.
+  std::vector<Transport*> throttle_network() {
+    std::vector<Transport*> inside;
+    for (auto& transport : parts_.transports) {
+      inside.push_back(transport.get());
+      if (uplink_ && is_network(*transport)) transport = throttle(std::move(transport), uplink_);
+    }
+    return inside;
   }
 
   const UniqueId& id_;

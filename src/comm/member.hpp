@@ -1,5 +1,5 @@
-// Member: what a rank tells the others about how to reach it, once all have met. A value that packs into bytes; unpacking
-// is safe on any bytes.
+// Member: what a rank tells the others about how to reach it, once all have met. A value that packs
+// into bytes; unpacking is safe on any bytes.
 #pragma once
 
 #include <cstddef>

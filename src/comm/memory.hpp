@@ -1,5 +1,5 @@
-// Memory for ncclMemAlloc: shareable with the processes of this host, so that peers can come to read it in place. Any
-// thread; an allocation costs a few system calls.
+// Memory for ncclMemAlloc: shareable with the processes of this host, so that peers can come to
+// read it in place. Any thread; an allocation costs a few system calls.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Operation: one call on one communicator, ready to be carried out: what, where, and with which arithmetic. A value.
+// Operation: one call on one communicator, ready to be carried out: what, where, and with which
+// arithmetic. A value.
 #pragma once
 
 #include "exec/reduce.hpp"
@@ -13,7 +14,8 @@ struct Operation {
   void* output = nullptr;
 };
 
-// The scalar of a pre-mul-sum (one element of the request's type) is copied now; null for the other reductions.
+// The scalar of a pre-mul-sum (one element of the request's type) is copied now; null for the other
+// reductions.
 inline Operation make_operation(const Request& request, int rank_count, const void* scalar,
                                 const void* input, void* output) {
   return {.request = request,

@@ -1,5 +1,6 @@
-// PlanCache: plans already made and bound, by request. Used by the thread that runs the communicator's work. Pointers stay
-// valid until forget_excess() drops them, which happens only between batches.
+// PlanCache: plans already made and bound, by request. Used by the thread that runs the
+// communicator's work. Pointers stay valid until forget_excess() drops them, which happens only
+// between batches.
 #pragma once
 
 #include <map>

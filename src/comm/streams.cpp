@@ -3,21 +3,30 @@
 #include "exec/stream.hpp"
 
 namespace strait {
+namespace {
 
-Result<void*> create_stream() { return HostStream::create(); }
+// Each call in the queue ends by its own deadline; this bounds their sum.
+constexpr int64_t kWaitMs = 86'400'000;
 
-Status synchronize_stream(void* handle) {
-  if (HostStream::is_default(handle)) return Status();
-  STRAIT_ASSIGN(const auto stream, HostStream::lookup(handle));
-  return stream->synchronize();
+}  // namespace
+
+void* open_stream() {
+  return create_stream();
 }
 
-Result<bool> stream_is_idle(void* handle) {
-  if (HostStream::is_default(handle)) return true;
-  STRAIT_ASSIGN(const auto stream, HostStream::lookup(handle));
-  return stream->query();
+Status wait_for_stream(const void* handle) {
+  STRAIT_ASSIGN(const auto stream, find_stream(handle));
+  return stream ? stream->synchronize(Deadline::after_ms(kWaitMs)) : Status();
 }
 
-Status destroy_stream(void* handle) { return HostStream::destroy(handle); }
+Result<bool> is_stream_idle(const void* handle) {
+  STRAIT_ASSIGN(const auto stream, find_stream(handle));
+  return !stream || stream->idle();
+}
+
+Status close_stream(const void* handle) {
+  if (completes_before_return(handle)) return Status();
+  return destroy_stream(handle, Deadline::after_ms(kWaitMs));
+}
 
 }  // namespace strait

@@ -6,9 +6,9 @@
 
 namespace strait {
 
-Result<void*> create_stream();
-Status synchronize_stream(void* handle);
-Result<bool> stream_is_idle(void* handle);
-Status destroy_stream(void* handle);
+void* open_stream();
+Status wait_for_stream(const void* handle);
+Result<bool> is_stream_idle(const void* handle);
+Status close_stream(const void* handle);
 
 }  // namespace strait

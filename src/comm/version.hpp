@@ -1,4 +1,5 @@
-// The versions of Strait: its own, which all ranks of a communicator must share, and the level of NCCL it provides.
+// The versions of Strait: its own, which all ranks of a communicator must share, and the level of
+// NCCL it provides.
 #pragma once
 
 namespace strait {

@@ -1,6 +1,7 @@
-// The driver: runs several executions beside each other on the calling thread until all are done, one fails, somebody
-// stops it, or nothing moved for too long. Between looks it waits on the rank's doorbell. Executions in the same chain run
-// one after another (calls of one communicator keep their order; messages to one peer keep theirs).
+// The driver: runs several executions beside each other on the calling thread until all are done,
+// one fails, somebody stops it, or nothing moved for too long. Between looks it waits on the rank's
+// doorbell. Executions in the same chain run one after another (calls of one communicator keep
+// their order; messages to one peer keep theirs).
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ struct Chain {
 
 struct Waiting {
   Doorbell* doorbell;
-  int64_t timeout_ms;                // without any progress
+  int64_t timeout_ms;                      // without any progress
   const std::function<Status()>& stopped;  // ok, or why to stop (abort from another thread)
 };
 

@@ -49,7 +49,7 @@ class HostExecution::ReduceSink final : public codec::BlockSink {
   const bool finish_;
 };
 
-HostExecution::HostExecution(const BoundPlan& bound, Call call, TrafficCounters& traffic)
+HostExecution::HostExecution(const BoundPlan& bound, HostCall call, TrafficCounters& traffic)
     : bound_(&bound),
       call_(std::move(call)),
       traffic_(&traffic),
@@ -112,7 +112,8 @@ bool HostExecution::is_in_place(const Piece& piece) const {
   return source.data == target.data && source.form == target.form && !changes;
 }
 
-// Where the value of a step is computed: its target, else straight into the slot, else the staging of its lane.
+// Where the value of a step is computed: its target, else straight into the slot, else the staging
+// of its lane.
 Output HostExecution::destination(const Piece& piece, SendPort* send) const {
   const Step& step = *piece.step;
   if (step.target) return output(*step.target, piece);
@@ -254,7 +255,9 @@ Status HostExecution::named(const Status& status) const {
   return status.ok() ? status : status.at(name());
 }
 
-std::string HostExecution::name() const { return describe(call_.request, call_.number); }
+std::string HostExecution::name() const {
+  return describe(call_.request, call_.number);
+}
 
 std::string HostExecution::where() const {
   const std::string text = name();

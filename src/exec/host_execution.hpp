@@ -1,7 +1,8 @@
-// HostExecution: one run of a plan on host memory, over real links. It is the machine that the interpreter drives: a step's
-// value is bytes. Between domains it encodes straight into the send slot and decodes straight into the reduction; a
-// coded chunk that is only stored and forwarded travels on as it came. Made by the communicator for each call, used by the
-// one thread that runs the communicator's work; allocates nothing while it runs.
+// HostExecution: one run of a plan on host memory, over real links. It is the machine that the
+// interpreter drives: a step's value is bytes. Between domains it encodes straight into the send
+// slot and decodes straight into the reduction; a coded chunk that is only stored and forwarded
+// travels on as it came. Made by the communicator for each call, used by the one thread that runs
+// the communicator's work; allocates nothing while it runs.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,8 @@ struct TrafficCounters {
   std::atomic<uint64_t> coded_wire_bytes{0};   // partner: Communicator::stats
 };
 
-// The memory of one call. `work` is the communicator's and holds work_bytes(): the plan's scratch, then staging.
+// The memory of one call. `work` is the communicator's and holds work_bytes(): the plan's scratch,
+// then staging.
 struct CallMemory {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -33,7 +35,7 @@ struct CallMemory {
 
 size_t work_bytes(const BoundPlan& bound, DataType type);
 
-struct Call {
+struct HostCall {
   Request request;
   uint64_t number = 0;  // of the call on its communicator
   Arithmetic arithmetic;
@@ -43,17 +45,16 @@ struct Call {
 
 class HostExecution {
  public:
-  HostExecution(const BoundPlan& bound, Call call, TrafficCounters& traffic);
+  HostExecution(const BoundPlan& bound, HostCall call, TrafficCounters& traffic);
   HostExecution(const HostExecution&) = delete;
   HostExecution& operator=(const HostExecution&) = delete;
 
   bool done() const { return interpreter_.done(); }
   // Runs as far as possible; 0: only a peer can help.
   Result<uint64_t> advance() { return interpreter_.advance(); }
-  // Where it stands, for the verdict when a wait ends: "waits for rank 3 (lane 0, step 5, round 2)".
+  // Where it stands, for the verdict when a wait ends: "waits for rank 3 (lane 0, step 5, round
+  // 2)".
   std::string where() const;
-  const Call& call() const { return call_; }
-
 
  private:
   class ReduceSink;
@@ -83,7 +84,7 @@ class HostExecution {
   std::byte* staging(const Piece& piece) const;
 
   const BoundPlan* bound_;
-  Call call_;
+  HostCall call_;
   TrafficCounters* traffic_;
   uint32_t tag_;  // of every message of this call; the peers' must be the same
   bool scales_input_;

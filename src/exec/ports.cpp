@@ -5,9 +5,11 @@
 namespace strait {
 namespace {
 
-constexpr uint64_t kAlignment = 64;  // elements: every lane's part starts on a cache line of its own
+constexpr uint64_t kAlignment =
+    64;  // elements: every lane's part starts on a cache line of its own
 
-// A coded send whose value lies nowhere as it is on the wire: computed or widened, without a narrow target.
+// A coded send whose value lies nowhere as it is on the wire: computed or widened, without a narrow
+// target.
 bool stages(const Step& step) {
   if (step.send_to == kNoPeer || step.send_wire != Wire::kCoded) return false;
   return !step.target || step.target->buffer == Buffer::kScratch;

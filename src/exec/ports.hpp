@@ -1,6 +1,7 @@
-// Ports: what a plan's steps hold of the links, resolved once when a plan is bound, so that a running step looks nothing up.
-// A SendPort keeps the slot that a blocked step has already taken. Ports belong to the communicator's connections and are
-// used by the thread that runs the communicator's work.
+// Ports: what a plan's steps hold of the links, resolved once when a plan is bound, so that a
+// running step looks nothing up. A SendPort keeps the slot that a blocked step has already taken.
+// Ports belong to the communicator's connections and are used by the thread that runs the
+// communicator's work.
 #pragma once
 
 #include <span>
@@ -32,8 +33,8 @@ struct StepPorts {
   RecvLink* recv = nullptr;
 };
 
-// A plan ready to run: the ports of every step as ports[lane][step], and for every lane where in the staging memory its
-// values lie on their way into a coded slot (elements).
+// A plan ready to run: the ports of every step as ports[lane][step], and for every lane where in
+// the staging memory its values lie on their way into a coded slot (elements).
 struct BoundPlan {
   Plan plan;
   std::vector<std::vector<StepPorts>> ports;

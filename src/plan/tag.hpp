@@ -1,5 +1,5 @@
-// The tag that travels with every message: which call it belongs to, so that ranks that make different calls find out at
-// once and can say what each of them called. Pure functions.
+// The tag that travels with every message: which call it belongs to, so that ranks that make
+// different calls find out at once and can say what each of them called. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace strait {
 
-// Collectives: kind, type, reduction, the call's number on its communicator (10 bits), a hash of count and root (11 bits).
-// Send and receive share one tag: they pair by order and agree on bytes only.
+// Collectives: kind, type, reduction, the call's number on its communicator (10 bits), a hash of
+// count and root (11 bits). Send and receive share one tag: they pair by order and agree on bytes
+// only.
 uint32_t tag_of(const Request& request, uint64_t call);
 
 // "all_reduce float sum (call 17)"; call numbers are modulo 1024.
