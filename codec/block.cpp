@@ -104,19 +104,16 @@ BlockChoice choose_block(const Shape& shape, const Kernels& kernels, const void*
                          BlockParts& parts) {
   if (all_equal(values, shape.value_bytes, n)) return constant_choice(shape, values);
   kernels.split(shape, values, n, parts);
-  ExponentCounts counts;
   uint8_t narrowed[kBlockValues];
   const uint8_t* bytes = parts.exponent;
   uint32_t offset = 0;
   if (is_wide(shape)) {
     offset = narrow(parts, n, narrowed);
     bytes = narrowed;
-    counts.zero_is_below = offset > 0;
   }
-  counts.range = kernels.range(bytes, n);
-  counts.histogram_top = histogram_top(counts.range, n);
-  kernels.histogram(bytes, n, counts.histogram_top, counts.bins);
-  const Window window = choose_window(shape, counts, n);
+  ExponentCounts counts;
+  kernels.count(bytes, n, counts);
+  const Window window = choose_window(shape, counts, offset > 0, n);
 
   BlockChoice choice;
   BlockRecord& record = choice.record;
@@ -149,20 +146,18 @@ uint8_t* write_exponents(const Shape& shape, const Kernels& kernels, const Block
     kernels.pack_bits(parts.exponent_high, n, width - low, planes + low * bit_bytes(n));
     return list;
   }
-  alignas(64) uint8_t codes[kBlockValues];
-  const auto escape = static_cast<uint8_t>((1u << width) - 1);
-  if (is_wide(shape)) {
-    for (size_t i = 0; i < n; ++i) {
-      const uint32_t exponent = full_exponent(parts, i);
-      const uint32_t below = (record.top - exponent) & ((1u << shape.exponent_bits) - 1);
-      codes[i] = static_cast<uint8_t>(std::min<uint32_t>(below, escape));
-      if (codes[i] != escape) continue;
-      store<uint16_t>(list, static_cast<uint16_t>(exponent));
-      list += 2;
-    }
-  } else {
-    kernels.window_codes(parts.exponent, n, static_cast<uint8_t>(record.top), escape, codes);
-    list += kernels.gather_escapes(codes, parts.exponent, n, escape, list);
+  if (!is_wide(shape))
+    return list + kernels.pack_window(parts.exponent, n, width, static_cast<uint8_t>(record.top),
+                                      planes, list);
+  uint8_t codes[kBlockValues];
+  const uint32_t escape = (1u << width) - 1;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t exponent = full_exponent(parts, i);
+    const uint32_t below = (record.top - exponent) & ((1u << shape.exponent_bits) - 1);
+    codes[i] = static_cast<uint8_t>(std::min(below, escape));
+    if (codes[i] != escape) continue;
+    store<uint16_t>(list, static_cast<uint16_t>(exponent));
+    list += 2;
   }
   kernels.pack_bits(codes, n, width, planes);
   return list;
@@ -201,16 +196,17 @@ const uint8_t* read_exponents(const Shape& shape, const Kernels& kernels, const 
     std::memset(parts.exponent_high, record.top >> 8, n);
     return list;
   }
-  alignas(64) uint8_t codes[kBlockValues];
-  const auto escape = static_cast<uint8_t>((1u << width) - 1);
-  kernels.unpack_bits(planes, n, width, codes);
-  if (is_wide(shape))
-    return read_wide_window(shape, codes, n, record.top, escape, list, list_end, parts);
   const auto room = static_cast<size_t>(list_end - list);
-  const auto mask = static_cast<uint8_t>((1u << shape.exponent_bits) - 1);
-  const size_t taken = kernels.place_window(codes, n, static_cast<uint8_t>(record.top), mask,
-                                            escape, list, room, parts.exponent);
-  return taken <= room ? list + taken : nullptr;
+  if (!is_wide(shape)) {
+    const auto mask = static_cast<uint8_t>((1u << shape.exponent_bits) - 1);
+    const size_t taken = kernels.unpack_window(planes, n, width, static_cast<uint8_t>(record.top),
+                                               mask, list, room, parts.exponent);
+    return taken <= room ? list + taken : nullptr;
+  }
+  uint8_t codes[kBlockValues];
+  kernels.unpack_bits(planes, n, width, codes);
+  const auto escape = static_cast<uint8_t>((1u << width) - 1);
+  return read_wide_window(shape, codes, n, record.top, escape, list, list_end, parts);
 }
 
 void fill(const Shape& shape, const uint8_t* value, size_t n, void* values) {
@@ -234,7 +230,7 @@ void write_block(const Shape& shape, const Kernels& kernels, const void* values,
   uint8_t* const exponents = planes + choice.plane_bytes - exponent_bytes;
   list = write_exponents(shape, kernels, parts, record, n, exponents, list);
   for (size_t p = 0; p < shape.byte_planes(); ++p)
-    write_plane(record.plane(p, shape.byte_planes()), parts.plane[p], n, planes, list);
+    write_plane(kernels, record.plane(p, shape.byte_planes()), parts.plane[p], n, planes, list);
   kernels.pack_bits(parts.bits, n, shape.bit_planes(), planes);
   std::memset(list, 0, static_cast<size_t>(list_end - list));
 }
@@ -256,7 +252,7 @@ const char* read_block(const Shape& shape, const Kernels& kernels, const BlockRe
   list = read_exponents(shape, kernels, record, exponents, list, list_end, n, parts);
   if (list == nullptr) return "a block's list ends too early";
   for (size_t p = 0; p < shape.byte_planes(); ++p)
-    if (!read_plane(record.plane(p, shape.byte_planes()), planes, list, list_end, n,
+    if (!read_plane(kernels, record.plane(p, shape.byte_planes()), planes, list, list_end, n,
                     parts.plane[p]))
       return "a block's list ends too early";
   const auto slack = static_cast<size_t>(list_end - list);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "codec/bytes.hpp"
+#include "codec/dispatch.hpp"
 #include "codec/header.hpp"
 #include "codec/tile.hpp"
 
@@ -42,8 +43,7 @@ size_t encode_payload(const Shape& shape, const std::byte* values, size_t count,
   for (size_t tile = 0; tile < tiles_of(count); ++tile) {
     const size_t n = std::min(kTileValues, count - tile * kTileValues);
     const std::byte* in = values + tile * kTileValues * shape.value_bytes;
-    const size_t bytes =
-        encode_tile(shape, portable_kernels(), in, n, out + used, raw_bytes - 1 - used);
+    const size_t bytes = encode_tile(shape, kernels(), in, n, out + used, raw_bytes - 1 - used);
     if (bytes == 0) return 0;
     store<uint16_t>(out + 2 * tile, static_cast<uint16_t>(bytes / kAlign));
     used += bytes;
@@ -84,7 +84,7 @@ const char* decode_tiles(const Shape& shape, std::span<const std::byte> payload,
     if (bytes > payload.size() - used) return "a tile reaches beyond the end";
     TileReader reader;
     const size_t n = std::min(kTileValues, count - tile * kTileValues);
-    if (const char* wrong = reader.open(shape, portable_kernels(), payload.subspan(used, bytes), n))
+    if (const char* wrong = reader.open(shape, kernels(), payload.subspan(used, bytes), n))
       return wrong;
     while (const size_t values = reader.next_values()) {
       if (const char* wrong = reader.read(parts, make_room(values))) return wrong;

@@ -72,32 +72,30 @@ void join(const Shape& shape, const BlockParts& parts, size_t n, void* values) {
   }
 }
 
-ExponentRange range(const uint8_t* bytes, size_t n) {
+void count(const uint8_t* bytes, size_t n, ExponentCounts& counts) {
+  uint16_t all[256] = {};
   uint8_t low = 255, high = 0;
-  uint32_t zeros = 0, sum = 0;
+  uint32_t sum = 0;
   for (size_t i = 0; i < n; ++i) {
+    ++all[bytes[i]];
     low = std::min(low, bytes[i]);
     high = std::max(high, bytes[i]);
-    zeros += bytes[i] == 0;
     sum += bytes[i];
   }
-  return {low, high, zeros, sum};
-}
-
-void histogram(const uint8_t* bytes, size_t n, int top, uint32_t counts[kHistogramBins]) {
-  uint16_t all[256] = {};
-  for (size_t i = 0; i < n; ++i) ++all[bytes[i]];
-  for (int k = 0; k < kHistogramBins; ++k) counts[k] = top >= k ? all[top - k] : 0;
+  const uint32_t rest = static_cast<uint32_t>(n) - all[0];
+  const int mean = rest == 0 ? 0 : static_cast<int>(sum / rest);
+  counts.min = low;
+  counts.max = high;
+  counts.zeros = all[0];
+  counts.top = std::min(mean + kHistogramAboveMean, int{high});
+  for (int k = 0; k < kHistogramBins; ++k)
+    counts.bins[k] = counts.top >= k ? all[counts.top - k] : 0;
 }
 
 size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
   size_t zeros = 0;
   for (size_t i = 0; i < n; ++i) zeros += (bytes[i] & mask) == 0;
   return zeros;
-}
-
-void window_codes(const uint8_t* bytes, size_t n, uint8_t top, uint8_t escape, uint8_t* codes) {
-  for (size_t i = 0; i < n; ++i) codes[i] = std::min(static_cast<uint8_t>(top - bytes[i]), escape);
 }
 
 constexpr uint64_t kEachByte = 0x0101010101010101;
@@ -128,22 +126,54 @@ void unpack_bits(const uint8_t* planes, size_t n, size_t width, uint8_t* codes) 
   }
 }
 
-size_t gather_escapes(const uint8_t* codes, const uint8_t* bytes, size_t n, uint8_t escape,
-                      uint8_t* list) {
+size_t pack_window(const uint8_t* bytes, size_t n, size_t width, uint8_t top, uint8_t* planes,
+                   uint8_t* list) {
+  uint8_t codes[kBlockValues];
+  const auto escape = static_cast<uint8_t>((1u << width) - 1);
   size_t taken = 0;
-  for (size_t i = 0; i < n; ++i)
-    if (codes[i] == escape) list[taken++] = bytes[i];
+  for (size_t i = 0; i < n; ++i) {
+    codes[i] = std::min(static_cast<uint8_t>(top - bytes[i]), escape);
+    list[taken] = bytes[i];
+    taken += codes[i] == escape;
+  }
+  pack_bits(codes, n, width, planes);
   return taken;
 }
 
-size_t place_window(const uint8_t* codes, size_t n, uint8_t top, uint8_t mask, uint8_t escape,
-                    const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
+size_t unpack_window(const uint8_t* planes, size_t n, size_t width, uint8_t top, uint8_t mask,
+                     const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
+  uint8_t codes[kBlockValues];
+  unpack_bits(planes, n, width, codes);
+  const auto escape = static_cast<uint8_t>((1u << width) - 1);
   size_t taken = 0;
   for (size_t i = 0; i < n; ++i) {
     bytes[i] = static_cast<uint8_t>(top - codes[i]) & mask;
     if (codes[i] != escape) continue;
-    if (taken == list_bytes) return list_bytes + 1;
-    bytes[i] = list[taken++] & mask;
+    if (taken < list_bytes) bytes[i] = list[taken] & mask;
+    ++taken;
+  }
+  return taken;
+}
+
+size_t pack_nonzero(const uint8_t* bytes, size_t n, uint8_t* bits, uint8_t* list) {
+  size_t taken = 0;
+  std::memset(bits, 0, bit_bytes(n));
+  for (size_t i = 0; i < n; ++i) {
+    list[taken] = bytes[i];
+    taken += bytes[i] != 0;
+    bits[i / 8] = static_cast<uint8_t>(bits[i / 8] | (bytes[i] != 0) << (i % 8));
+  }
+  return taken;
+}
+
+size_t unpack_nonzero(const uint8_t* bits, size_t n, const uint8_t* list, size_t list_bytes,
+                      uint8_t* bytes) {
+  size_t taken = 0;
+  for (size_t i = 0; i < n; ++i) {
+    bytes[i] = 0;
+    if (!(bits[i / 8] >> (i % 8) & 1)) continue;
+    if (taken < list_bytes) bytes[i] = list[taken];
+    ++taken;
   }
   return taken;
 }
@@ -151,9 +181,9 @@ size_t place_window(const uint8_t* codes, size_t n, uint8_t top, uint8_t mask, u
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kKernels = {split,          join,         range,     histogram,
-                                       count_zeros,    window_codes, pack_bits, unpack_bits,
-                                       gather_escapes, place_window};
+  static constexpr Kernels kKernels = {"portable",    split,        join,          count,
+                                       count_zeros,   pack_bits,    unpack_bits,   pack_window,
+                                       unpack_window, pack_nonzero, unpack_nonzero};
   return kKernels;
 }
 

@@ -1,6 +1,5 @@
 #include "codec/sparse.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace strait::codec {
@@ -9,44 +8,32 @@ namespace {
 // A plane of random bytes has n / 256 zeros; one with a zero half often has n / 16.
 constexpr size_t kFewZeros = 32;
 
-template <class IsSet>
-void write_bits(size_t n, uint8_t*& planes, const IsSet& is_set) {
-  std::memset(planes, 0, bit_bytes(n));
-  for (size_t i = 0; i < n; ++i)
-    planes[i / 8] = static_cast<uint8_t>(planes[i / 8] | (is_set(i) ? 1u << (i % 8) : 0));
+// Half a byte of every byte, as bytes; the half's bits are at `shift`.
+void write_halves(const Kernels& kernels, const uint8_t* bytes, size_t n, int shift,
+                  uint8_t*& planes, uint8_t*& list) {
+  uint8_t halves[kBlockValues];
+  uint8_t taken[kBlockValues + kListSlack];
+  for (size_t i = 0; i < n; ++i) halves[i] = (bytes[i] >> shift) & 15;
+  const size_t count = kernels.pack_nonzero(halves, n, planes, taken);
+  taken[count] = 0;
+  for (size_t i = 0; i < count; i += 2)
+    *list++ = static_cast<uint8_t>(taken[i] | taken[i + 1] << 4);
   planes += bit_bytes(n);
 }
 
-bool bit_at(const uint8_t* bits, size_t i) {
-  return (bits[i / 8] >> (i % 8)) & 1;
-}
-
-void write_halves(const uint8_t* bytes, size_t n, int shift, uint8_t*& planes, uint8_t*& list) {
-  const auto half = [&](size_t i) { return (bytes[i] >> shift) & 15; };
-  write_bits(n, planes, [&](size_t i) { return half(i) != 0; });
-  size_t taken = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (half(i) == 0) continue;
-    if (taken % 2 == 0)
-      *list = static_cast<uint8_t>(half(i));
-    else
-      *list++ |= static_cast<uint8_t>(half(i) << 4);
-    ++taken;
+bool read_halves(const Kernels& kernels, int shift, const uint8_t*& planes, const uint8_t*& list,
+                 const uint8_t* list_end, size_t n, uint8_t* bytes) {
+  uint8_t halves[kBlockValues];
+  uint8_t given[2 * kBlockValues];
+  size_t pairs = static_cast<size_t>(list_end - list);
+  if (pairs > kBlockValues / 2) pairs = kBlockValues / 2;
+  for (size_t i = 0; i < pairs; ++i) {
+    given[2 * i] = list[i] & 15;
+    given[2 * i + 1] = list[i] >> 4;
   }
-  list += taken % 2;
-}
-
-bool read_halves(int shift, const uint8_t*& planes, const uint8_t*& list, const uint8_t* list_end,
-                 size_t n, uint8_t* bytes) {
-  size_t taken = 0;
-  const auto room = 2 * static_cast<size_t>(list_end - list);
-  for (size_t i = 0; i < n; ++i) {
-    if (!bit_at(planes, i)) continue;
-    if (taken == room) return false;
-    const int half = (list[taken / 2] >> (4 * (taken % 2))) & 15;
-    bytes[i] = static_cast<uint8_t>(bytes[i] | half << shift);
-    ++taken;
-  }
+  const size_t taken = kernels.unpack_nonzero(planes, n, given, 2 * pairs, halves);
+  if (taken > 2 * pairs) return false;
+  for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<uint8_t>(bytes[i] | halves[i] << shift);
   planes += bit_bytes(n);
   list += (taken + 1) / 2;
   return true;
@@ -70,7 +57,8 @@ PlaneCost choose_plane(const Kernels& kernels, const uint8_t* bytes, size_t n) {
   return best;
 }
 
-void write_plane(PlaneMode mode, const uint8_t* bytes, size_t n, uint8_t*& planes, uint8_t*& list) {
+void write_plane(const Kernels& kernels, PlaneMode mode, const uint8_t* bytes, size_t n,
+                 uint8_t*& planes, uint8_t*& list) {
   switch (mode) {
     case PlaneMode::kZero:
       return;
@@ -79,36 +67,33 @@ void write_plane(PlaneMode mode, const uint8_t* bytes, size_t n, uint8_t*& plane
       planes += n;
       return;
     case PlaneMode::kSparse:
-      write_bits(n, planes, [&](size_t i) { return bytes[i] != 0; });
-      for (size_t i = 0; i < n; ++i)
-        if (bytes[i] != 0) *list++ = bytes[i];
+      list += kernels.pack_nonzero(bytes, n, planes, list);
+      planes += bit_bytes(n);
       return;
     case PlaneMode::kNibbles:
-      write_halves(bytes, n, 0, planes, list);
-      write_halves(bytes, n, 4, planes, list);
+      write_halves(kernels, bytes, n, 0, planes, list);
+      write_halves(kernels, bytes, n, 4, planes, list);
       return;
   }
 }
 
-bool read_plane(PlaneMode mode, const uint8_t*& planes, const uint8_t*& list,
-                const uint8_t* list_end, size_t n, uint8_t* bytes) {
+bool read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*& planes,
+                const uint8_t*& list, const uint8_t* list_end, size_t n, uint8_t* bytes) {
   if (mode == PlaneMode::kFull) {
     std::memcpy(bytes, planes, n);
     planes += n;
     return true;
   }
-  std::memset(bytes, 0, n);
-  if (mode == PlaneMode::kZero) return true;
-  if (mode == PlaneMode::kNibbles)
-    return read_halves(0, planes, list, list_end, n, bytes) &&
-           read_halves(4, planes, list, list_end, n, bytes);
-  for (size_t i = 0; i < n; ++i) {
-    if (!bit_at(planes, i)) continue;
-    if (list == list_end) return false;
-    bytes[i] = *list++;
+  if (mode == PlaneMode::kSparse) {
+    const auto room = static_cast<size_t>(list_end - list);
+    const size_t taken = kernels.unpack_nonzero(planes, n, list, room, bytes);
+    planes += bit_bytes(n);
+    list += taken <= room ? taken : 0;
+    return taken <= room;
   }
-  planes += bit_bytes(n);
-  return true;
+  std::memset(bytes, 0, n);
+  return mode == PlaneMode::kZero || (read_halves(kernels, 0, planes, list, list_end, n, bytes) &&
+                                      read_halves(kernels, 4, planes, list, list_end, n, bytes));
 }
 
 }  // namespace strait::codec

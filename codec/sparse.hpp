@@ -15,11 +15,12 @@ struct PlaneCost {
 // The smallest way to store a byte plane.
 PlaneCost choose_plane(const Kernels& kernels, const uint8_t* bytes, size_t n);
 
-// Write a plane and advance both pointers.
-void write_plane(PlaneMode mode, const uint8_t* bytes, size_t n, uint8_t*& planes, uint8_t*& list);
+// Writes a plane and advances both pointers; list has room for n + kListSlack bytes.
+void write_plane(const Kernels& kernels, PlaneMode mode, const uint8_t* bytes, size_t n,
+                 uint8_t*& planes, uint8_t*& list);
 
 // Reads a plane and advances both pointers; false when the list ends too early.
-bool read_plane(PlaneMode mode, const uint8_t*& planes, const uint8_t*& list,
-                const uint8_t* list_end, size_t n, uint8_t* bytes);
+bool read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*& planes,
+                const uint8_t*& list, const uint8_t* list_end, size_t n, uint8_t* bytes);
 
 }  // namespace strait::codec

@@ -50,7 +50,7 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, const void* value
   if (used > room) return 0;
   std::memset(tile, 0, used);
   BlockParts parts;
-  uint8_t lists[kTileBlocks * kMaxListBytes];
+  uint8_t lists[kTileBlocks * kMaxListBytes + kListSlack];
   size_t list_used = 0;
   for (size_t block = 0; block < blocks; ++block) {
     const size_t count = values_of_block(block, n);

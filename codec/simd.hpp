@@ -1,0 +1,352 @@
+// The kernels for full blocks in vectors of whatever length the compiler's flags allow (Google
+// Highway, static dispatch). Included once per instruction set, by target_*.cpp, with
+// STRAIT_CODEC_TARGET naming the namespace: everything here stays within it, so that no function
+// compiled for one processor is ever called on another. Any thread; a few hundred instructions per
+// block.
+#include <hwy/highway.h>
+
+#include "codec/bytes.hpp"
+#include "codec/kernels.hpp"
+
+namespace strait::codec::STRAIT_CODEC_TARGET {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+const hn::ScalableTag<uint8_t> kBytes;
+using Vector = hn::Vec<decltype(kBytes)>;
+const size_t kLanes = hn::Lanes(kBytes);
+
+inline Vector load_bytes(const uint8_t* at) {
+  return hn::LoadU(kBytes, at);
+}
+inline void store_bytes(Vector vector, uint8_t* at) {
+  hn::StoreU(vector, kBytes, at);
+}
+inline Vector all(uint8_t byte) {
+  return hn::Set(kBytes, byte);
+}
+
+// The exponent of eight bits and the residual's top byte (sign, seven bits of mantissa) of a
+// value's two highest bytes.
+inline void split_top(Vector high, Vector low, uint8_t* exponent, uint8_t* residual) {
+  store_bytes(hn::Or(hn::Add(high, high), hn::ShiftRight<7>(low)), exponent);
+  store_bytes(hn::OrAnd(hn::And(low, all(0x7F)), high, all(0x80)), residual);
+}
+
+inline void join_top(Vector exponent, Vector residual, Vector& high, Vector& low) {
+  high = hn::OrAnd(hn::ShiftRight<1>(exponent), residual, all(0x80));
+  low = hn::OrAnd(hn::ShiftLeft<7>(exponent), residual, all(0x7F));
+}
+
+inline void split_bfloat16(const uint8_t* in, BlockParts& parts) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    Vector low, high;
+    hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
+    split_top(high, low, parts.exponent + i, parts.plane[0] + i);
+  }
+}
+
+inline void join_bfloat16(const BlockParts& parts, uint8_t* out) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    Vector low, high;
+    join_top(load_bytes(parts.exponent + i), load_bytes(parts.plane[0] + i), high, low);
+    hn::StoreInterleaved2(low, high, kBytes, out + 2 * i);
+  }
+}
+
+inline void split_half(const uint8_t* in, BlockParts& parts) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    Vector low, high;
+    hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
+    store_bytes(low, parts.plane[0] + i);
+    store_bytes(hn::And(hn::ShiftRight<2>(high), all(31)), parts.exponent + i);
+    store_bytes(hn::OrAnd(hn::And(high, all(3)), hn::ShiftRight<5>(high), all(4)), parts.bits + i);
+  }
+}
+
+inline void join_half(const BlockParts& parts, uint8_t* out) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    const Vector bits = load_bytes(parts.bits + i);
+    const Vector exponent = hn::ShiftLeft<2>(load_bytes(parts.exponent + i));
+    const Vector sign = hn::And(hn::ShiftLeft<5>(bits), all(0x80));
+    const Vector high = hn::Or(hn::Or(exponent, sign), hn::And(bits, all(3)));
+    hn::StoreInterleaved2(load_bytes(parts.plane[0] + i), high, kBytes, out + 2 * i);
+  }
+}
+
+inline void split_float(const uint8_t* in, BlockParts& parts) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    Vector byte0, byte1, byte2, byte3;
+    hn::LoadInterleaved4(kBytes, in + 4 * i, byte0, byte1, byte2, byte3);
+    store_bytes(byte0, parts.plane[0] + i);
+    store_bytes(byte1, parts.plane[1] + i);
+    split_top(byte3, byte2, parts.exponent + i, parts.plane[2] + i);
+  }
+}
+
+inline void join_float(const BlockParts& parts, uint8_t* out) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    Vector byte2, byte3;
+    join_top(load_bytes(parts.exponent + i), load_bytes(parts.plane[2] + i), byte3, byte2);
+    hn::StoreInterleaved4(load_bytes(parts.plane[0] + i), load_bytes(parts.plane[1] + i), byte2,
+                          byte3, kBytes, out + 4 * i);
+  }
+}
+
+template <int mantissa_bits>
+inline void split_float8(const uint8_t* in, BlockParts& parts) {
+  const Vector mantissa = all((1 << mantissa_bits) - 1);
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    const Vector value = load_bytes(in + i);
+    store_bytes(hn::ShiftRight<mantissa_bits>(hn::And(value, all(0x7F))), parts.exponent + i);
+    store_bytes(hn::OrAnd(hn::And(value, mantissa), hn::ShiftRight<7 - mantissa_bits>(value),
+                          all(1 << mantissa_bits)),
+                parts.bits + i);
+  }
+}
+
+template <int mantissa_bits>
+inline void join_float8(const BlockParts& parts, uint8_t* out) {
+  const Vector mantissa = all((1 << mantissa_bits) - 1);
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    const Vector bits = load_bytes(parts.bits + i);
+    const Vector sign = hn::And(hn::ShiftLeft<7 - mantissa_bits>(bits), all(0x80));
+    const Vector exponent = hn::ShiftLeft<mantissa_bits>(load_bytes(parts.exponent + i));
+    store_bytes(hn::Or(hn::Or(exponent, sign), hn::And(bits, mantissa)), out + i);
+  }
+}
+
+// Plain loops that the compiler turns into vectors.
+inline void split_double(const uint8_t* in, BlockParts& parts) {
+  for (size_t i = 0; i < kBlockValues; ++i) {
+    uint64_t value;
+    __builtin_memcpy(&value, in + 8 * i, 8);
+    for (int p = 0; p < 6; ++p) parts.plane[p][i] = static_cast<uint8_t>(value >> (8 * p));
+    parts.exponent[i] = static_cast<uint8_t>(value >> 52);
+    parts.exponent_high[i] = static_cast<uint8_t>(value >> 60) & 7;
+    parts.bits[i] = static_cast<uint8_t>((value >> 48 & 15) | (value >> 59 & 16));
+  }
+}
+
+inline void join_double(const BlockParts& parts, uint8_t* out) {
+  for (size_t i = 0; i < kBlockValues; ++i) {
+    const uint64_t bits = parts.bits[i];
+    uint64_t value = (bits & 15) << 48 | (bits & 16) << 59;
+    value |= (uint64_t{parts.exponent[i]} | uint64_t{parts.exponent_high[i]} << 8) << 52;
+    for (int p = 0; p < 6; ++p) value |= uint64_t{parts.plane[p][i]} << (8 * p);
+    __builtin_memcpy(out + 8 * i, &value, 8);
+  }
+}
+
+void split(const Shape& shape, const void* values, size_t, BlockParts& parts) {
+  const auto* in = static_cast<const uint8_t*>(values);
+  switch (shape.mantissa_bits) {
+    case 7:
+      return split_bfloat16(in, parts);
+    case 10:
+      return split_half(in, parts);
+    case 23:
+      return split_float(in, parts);
+    case 52:
+      return split_double(in, parts);
+    case 3:
+      return split_float8<3>(in, parts);
+    default:
+      return split_float8<2>(in, parts);
+  }
+}
+
+void join(const Shape& shape, const BlockParts& parts, size_t, void* values) {
+  auto* out = static_cast<uint8_t*>(values);
+  switch (shape.mantissa_bits) {
+    case 7:
+      return join_bfloat16(parts, out);
+    case 10:
+      return join_half(parts, out);
+    case 23:
+      return join_float(parts, out);
+    case 52:
+      return join_double(parts, out);
+    case 3:
+      return join_float8<3>(parts, out);
+    default:
+      return join_float8<2>(parts, out);
+  }
+}
+
+inline uint32_t sum_of(Vector bytes) {
+  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+  return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, hn::SumsOf8(bytes))));
+}
+
+// Smallest byte, by halves of 16-bit lanes.
+inline uint32_t least_of(Vector bytes) {
+  const hn::Repartition<uint16_t, decltype(kBytes)> words;
+  const auto pairs = hn::BitCast(words, bytes);
+  const auto least = hn::Min(hn::And(pairs, hn::Set(words, 0xFF)), hn::ShiftRight<8>(pairs));
+  return hn::GetLane(hn::MinOfLanes(words, least));
+}
+
+void count(const uint8_t* bytes, size_t, ExponentCounts& counts) {
+  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+  Vector low = all(255), high = all(0), zeros = all(0);
+  auto sum = hn::Zero(words);
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    const Vector v = load_bytes(bytes + i);
+    low = hn::Min(low, v);
+    high = hn::Max(high, v);
+    zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
+    sum = hn::Add(sum, hn::SumsOf8(v));
+  }
+  counts.min = least_of(low);
+  counts.max = 255 - least_of(hn::Not(high));
+  counts.zeros = sum_of(zeros);
+  const uint32_t rest = static_cast<uint32_t>(kBlockValues) - counts.zeros;
+  const auto total = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, sum)));
+  const int top = (rest == 0 ? 0 : static_cast<int>(total / rest)) + kHistogramAboveMean;
+  counts.top = top < static_cast<int>(counts.max) ? top : static_cast<int>(counts.max);
+
+  for (int k = 0; k < kHistogramBins; k += 4) {
+    Vector found[4] = {all(0), all(0), all(0), all(0)};
+    const Vector first = all(static_cast<uint8_t>(counts.top - k));
+    for (size_t i = 0; i < kBlockValues; i += kLanes) {
+      const Vector v = hn::Sub(first, load_bytes(bytes + i));
+      found[0] = hn::Sub(found[0], hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
+      found[1] = hn::Sub(found[1], hn::VecFromMask(kBytes, hn::Eq(v, all(1))));
+      found[2] = hn::Sub(found[2], hn::VecFromMask(kBytes, hn::Eq(v, all(2))));
+      found[3] = hn::Sub(found[3], hn::VecFromMask(kBytes, hn::Eq(v, all(3))));
+    }
+    for (int j = 0; j < 4; ++j) counts.bins[k + j] = counts.top >= k + j ? sum_of(found[j]) : 0;
+  }
+}
+
+size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
+  Vector zeros = all(0);
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    const Vector v = hn::And(load_bytes(bytes + i), all(mask));
+    zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
+  }
+  return sum_of(zeros);
+}
+
+// Bits of the bytes at which a mask is set, in the order of the bytes, 64 at a time.
+template <class MaskAt>
+inline uint64_t mask_bits(const MaskAt& mask_at) {
+  uint64_t bits = 0;
+  uint8_t part[8] = {};
+  for (size_t i = 0; i < 64; i += kLanes) {
+    hn::StoreMaskBits(kBytes, mask_at(i), part);
+    uint64_t word;
+    __builtin_memcpy(&word, part, 8);
+    bits |= word << i;
+  }
+  return bits;
+}
+
+void pack_bits(const uint8_t* codes, size_t, size_t width, uint8_t* planes) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    const Vector v = load_bytes(codes + i);
+    for (size_t p = 0; p < width; ++p)
+      hn::StoreMaskBits(kBytes, hn::TestBit(v, all(static_cast<uint8_t>(1u << p))),
+                        planes + p * bit_bytes(kBlockValues) + i / 8);
+  }
+}
+
+inline Vector unpacked(const uint8_t* planes, size_t i, size_t width) {
+  Vector v = all(0);
+  for (size_t p = 0; p < width; ++p) {
+    uint8_t bits[8];
+    __builtin_memcpy(bits, planes + p * (kBlockValues / 8) + i / 8, kLanes / 8);
+    v = hn::Or(
+        v, hn::IfThenElseZero(hn::LoadMaskBits(kBytes, bits), all(static_cast<uint8_t>(1u << p))));
+  }
+  return v;
+}
+
+void unpack_bits(const uint8_t* planes, size_t, size_t width, uint8_t* codes) {
+  for (size_t i = 0; i < kBlockValues; i += kLanes)
+    store_bytes(unpacked(planes, i, width), codes + i);
+}
+
+size_t pack_window(const uint8_t* bytes, size_t, size_t width, uint8_t top, uint8_t* planes,
+                   uint8_t* list) {
+  const Vector escape = all(static_cast<uint8_t>((1u << width) - 1));
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; i += 64) {
+    for (size_t k = 0; k < 64; k += kLanes) {
+      const Vector code = hn::Min(hn::Sub(all(top), load_bytes(bytes + i + k)), escape);
+      for (size_t p = 0; p < width; ++p)
+        hn::StoreMaskBits(kBytes, hn::TestBit(code, all(static_cast<uint8_t>(1u << p))),
+                          planes + p * (kBlockValues / 8) + (i + k) / 8);
+    }
+    uint64_t escapes = mask_bits([&](size_t k) {
+      return hn::Eq(hn::Min(hn::Sub(all(top), load_bytes(bytes + i + k)), escape), escape);
+    });
+    for (; escapes != 0; escapes &= escapes - 1)
+      list[taken++] = bytes[i + static_cast<size_t>(__builtin_ctzll(escapes))];
+  }
+  return taken;
+}
+
+size_t unpack_window(const uint8_t* planes, size_t, size_t width, uint8_t top, uint8_t mask,
+                     const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; i += 64) {
+    for (size_t k = 0; k < 64; k += kLanes)
+      store_bytes(hn::And(hn::Sub(all(top), unpacked(planes, i + k, width)), all(mask)),
+                  bytes + i + k);
+    uint64_t escapes = ~uint64_t{0};
+    for (size_t p = 0; p < width; ++p) {
+      uint64_t word;
+      __builtin_memcpy(&word, planes + p * (kBlockValues / 8) + i / 8, 8);
+      escapes &= word;
+    }
+    for (; escapes != 0; escapes &= escapes - 1, ++taken)
+      if (taken < list_bytes)
+        bytes[i + static_cast<size_t>(__builtin_ctzll(escapes))] = list[taken] & mask;
+  }
+  return taken;
+}
+
+size_t pack_nonzero(const uint8_t* bytes, size_t, uint8_t* bits, uint8_t* list) {
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; i += 64) {
+    uint64_t nonzero =
+        ~mask_bits([&](size_t k) { return hn::Eq(load_bytes(bytes + i + k), all(0)); });
+    __builtin_memcpy(bits + i / 8, &nonzero, 8);
+    for (; nonzero != 0; nonzero &= nonzero - 1)
+      list[taken++] = bytes[i + static_cast<size_t>(__builtin_ctzll(nonzero))];
+  }
+  return taken;
+}
+
+size_t unpack_nonzero(const uint8_t* bits, size_t, const uint8_t* list, size_t list_bytes,
+                      uint8_t* bytes) {
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; i += kLanes) store_bytes(all(0), bytes + i);
+  for (size_t i = 0; i < kBlockValues; i += 64) {
+    uint64_t nonzero;
+    __builtin_memcpy(&nonzero, bits + i / 8, 8);
+    for (; nonzero != 0; nonzero &= nonzero - 1, ++taken)
+      if (taken < list_bytes)
+        bytes[i + static_cast<size_t>(__builtin_ctzll(nonzero))] = list[taken];
+  }
+  return taken;
+}
+
+}  // namespace
+
+extern const Kernels kKernels = {STRAIT_CODEC_TARGET_NAME,
+                                 split,
+                                 join,
+                                 count,
+                                 count_zeros,
+                                 pack_bits,
+                                 unpack_bits,
+                                 pack_window,
+                                 unpack_window,
+                                 pack_nonzero,
+                                 unpack_nonzero};
+
+}  // namespace strait::codec::STRAIT_CODEC_TARGET
