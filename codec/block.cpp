@@ -44,6 +44,7 @@ void set_plane_mode(BlockRecord& record, size_t plane, size_t planes, PlaneMode 
 
 bool all_equal(const void* values, size_t value_bytes, size_t n) {
   const auto* bytes = static_cast<const std::byte*>(values);
+  if (n > 1 && std::memcmp(bytes, bytes + value_bytes, value_bytes) != 0) return false;
   return std::memcmp(bytes, bytes + value_bytes, (n - 1) * value_bytes) == 0;
 }
 

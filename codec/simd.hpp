@@ -180,47 +180,6 @@ inline uint32_t sum_of(Vector bytes) {
   return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, hn::SumsOf8(bytes))));
 }
 
-// Smallest byte, by halves of 16-bit lanes.
-inline uint32_t least_of(Vector bytes) {
-  const hn::Repartition<uint16_t, decltype(kBytes)> words;
-  const auto pairs = hn::BitCast(words, bytes);
-  const auto least = hn::Min(hn::And(pairs, hn::Set(words, 0xFF)), hn::ShiftRight<8>(pairs));
-  return hn::GetLane(hn::MinOfLanes(words, least));
-}
-
-void count(const uint8_t* bytes, size_t, ExponentCounts& counts) {
-  const hn::Repartition<uint64_t, decltype(kBytes)> words;
-  Vector low = all(255), high = all(0), zeros = all(0);
-  auto sum = hn::Zero(words);
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
-    const Vector v = load_bytes(bytes + i);
-    low = hn::Min(low, v);
-    high = hn::Max(high, v);
-    zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
-    sum = hn::Add(sum, hn::SumsOf8(v));
-  }
-  counts.min = least_of(low);
-  counts.max = 255 - least_of(hn::Not(high));
-  counts.zeros = sum_of(zeros);
-  const uint32_t rest = static_cast<uint32_t>(kBlockValues) - counts.zeros;
-  const auto total = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, sum)));
-  const int top = (rest == 0 ? 0 : static_cast<int>(total / rest)) + kHistogramAboveMean;
-  counts.top = top < static_cast<int>(counts.max) ? top : static_cast<int>(counts.max);
-
-  for (int k = 0; k < kHistogramBins; k += 4) {
-    Vector found[4] = {all(0), all(0), all(0), all(0)};
-    const Vector first = all(static_cast<uint8_t>(counts.top - k));
-    for (size_t i = 0; i < kBlockValues; i += kLanes) {
-      const Vector v = hn::Sub(first, load_bytes(bytes + i));
-      found[0] = hn::Sub(found[0], hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
-      found[1] = hn::Sub(found[1], hn::VecFromMask(kBytes, hn::Eq(v, all(1))));
-      found[2] = hn::Sub(found[2], hn::VecFromMask(kBytes, hn::Eq(v, all(2))));
-      found[3] = hn::Sub(found[3], hn::VecFromMask(kBytes, hn::Eq(v, all(3))));
-    }
-    for (int j = 0; j < 4; ++j) counts.bins[k + j] = counts.top >= k + j ? sum_of(found[j]) : 0;
-  }
-}
-
 size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
   Vector zeros = all(0);
   for (size_t i = 0; i < kBlockValues; i += kLanes) {
@@ -228,20 +187,6 @@ size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
     zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
   }
   return sum_of(zeros);
-}
-
-// Bits of the bytes at which a mask is set, in the order of the bytes, 64 at a time.
-template <class MaskAt>
-inline uint64_t mask_bits(const MaskAt& mask_at) {
-  uint64_t bits = 0;
-  uint8_t part[8] = {};
-  for (size_t i = 0; i < 64; i += kLanes) {
-    hn::StoreMaskBits(kBytes, mask_at(i), part);
-    uint64_t word;
-    __builtin_memcpy(&word, part, 8);
-    bits |= word << i;
-  }
-  return bits;
 }
 
 void pack_bits(const uint8_t* codes, size_t, size_t width, uint8_t* planes) {
@@ -269,84 +214,5 @@ void unpack_bits(const uint8_t* planes, size_t, size_t width, uint8_t* codes) {
     store_bytes(unpacked(planes, i, width), codes + i);
 }
 
-size_t pack_window(const uint8_t* bytes, size_t, size_t width, uint8_t top, uint8_t* planes,
-                   uint8_t* list) {
-  const Vector escape = all(static_cast<uint8_t>((1u << width) - 1));
-  size_t taken = 0;
-  for (size_t i = 0; i < kBlockValues; i += 64) {
-    for (size_t k = 0; k < 64; k += kLanes) {
-      const Vector code = hn::Min(hn::Sub(all(top), load_bytes(bytes + i + k)), escape);
-      for (size_t p = 0; p < width; ++p)
-        hn::StoreMaskBits(kBytes, hn::TestBit(code, all(static_cast<uint8_t>(1u << p))),
-                          planes + p * (kBlockValues / 8) + (i + k) / 8);
-    }
-    uint64_t escapes = mask_bits([&](size_t k) {
-      return hn::Eq(hn::Min(hn::Sub(all(top), load_bytes(bytes + i + k)), escape), escape);
-    });
-    for (; escapes != 0; escapes &= escapes - 1)
-      list[taken++] = bytes[i + static_cast<size_t>(__builtin_ctzll(escapes))];
-  }
-  return taken;
-}
-
-size_t unpack_window(const uint8_t* planes, size_t, size_t width, uint8_t top, uint8_t mask,
-                     const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
-  size_t taken = 0;
-  for (size_t i = 0; i < kBlockValues; i += 64) {
-    for (size_t k = 0; k < 64; k += kLanes)
-      store_bytes(hn::And(hn::Sub(all(top), unpacked(planes, i + k, width)), all(mask)),
-                  bytes + i + k);
-    uint64_t escapes = ~uint64_t{0};
-    for (size_t p = 0; p < width; ++p) {
-      uint64_t word;
-      __builtin_memcpy(&word, planes + p * (kBlockValues / 8) + i / 8, 8);
-      escapes &= word;
-    }
-    for (; escapes != 0; escapes &= escapes - 1, ++taken)
-      if (taken < list_bytes)
-        bytes[i + static_cast<size_t>(__builtin_ctzll(escapes))] = list[taken] & mask;
-  }
-  return taken;
-}
-
-size_t pack_nonzero(const uint8_t* bytes, size_t, uint8_t* bits, uint8_t* list) {
-  size_t taken = 0;
-  for (size_t i = 0; i < kBlockValues; i += 64) {
-    uint64_t nonzero =
-        ~mask_bits([&](size_t k) { return hn::Eq(load_bytes(bytes + i + k), all(0)); });
-    __builtin_memcpy(bits + i / 8, &nonzero, 8);
-    for (; nonzero != 0; nonzero &= nonzero - 1)
-      list[taken++] = bytes[i + static_cast<size_t>(__builtin_ctzll(nonzero))];
-  }
-  return taken;
-}
-
-size_t unpack_nonzero(const uint8_t* bits, size_t, const uint8_t* list, size_t list_bytes,
-                      uint8_t* bytes) {
-  size_t taken = 0;
-  for (size_t i = 0; i < kBlockValues; i += kLanes) store_bytes(all(0), bytes + i);
-  for (size_t i = 0; i < kBlockValues; i += 64) {
-    uint64_t nonzero;
-    __builtin_memcpy(&nonzero, bits + i / 8, 8);
-    for (; nonzero != 0; nonzero &= nonzero - 1, ++taken)
-      if (taken < list_bytes)
-        bytes[i + static_cast<size_t>(__builtin_ctzll(nonzero))] = list[taken];
-  }
-  return taken;
-}
-
 }  // namespace
-
-extern const Kernels kKernels = {STRAIT_CODEC_TARGET_NAME,
-                                 split,
-                                 join,
-                                 count,
-                                 count_zeros,
-                                 pack_bits,
-                                 unpack_bits,
-                                 pack_window,
-                                 unpack_window,
-                                 pack_nonzero,
-                                 unpack_nonzero};
-
 }  // namespace strait::codec::STRAIT_CODEC_TARGET

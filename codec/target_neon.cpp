@@ -2,5 +2,5 @@
 #if defined(STRAIT_CODEC_HIGHWAY) && defined(__aarch64__)
 #define STRAIT_CODEC_TARGET neon
 #define STRAIT_CODEC_TARGET_NAME "neon"
-#include "codec/simd.hpp"
+#include "codec/simd_lists.hpp"
 #endif
