@@ -1,4 +1,5 @@
-// Sizes and rates as people write them. Pure functions; any thread.
+// Sizes and rates as people write them, in settings and on command lines: read strictly, so that a
+// slip is told and never guessed. Pure functions; any thread; nothing is kept.
 #pragma once
 
 #include <cstdint>

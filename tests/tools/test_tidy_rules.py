@@ -142,6 +142,10 @@ class Calls(TidyCase):
         self.assert_clean(calls.atomic_partner,
                           {"src/base/a.hpp": "std::atomic<int> n{0};  // partner: wait()\n"
                                              "void f(std::atomic<int>& n);\n",
+                           "src/base/b.hpp": "// Partner of both: ring().\n"
+                                             "std::atomic<int> n{0};\nstd::atomic<int> m{\n"
+                                             "    0};\n",
+                           "src/base/c.hpp": "std::atomic<int> n{\n    0};  // partner: ring()\n",
                            "tests/a.cpp": "std::atomic<int> n{0};\n"})
 
 

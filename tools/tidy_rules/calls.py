@@ -75,14 +75,18 @@ _ATOMIC = re.compile(r"\bstd::atomic(?:<|_)[^;()&*]*>?\s+\w+\s*(?:[{=;\[]|$)")
 
 
 def atomic_partner(tree):
-    """Each atomic says who else uses it: the word "partner" beside it or in the comment above."""
+    """Each atomic says who else uses it: "partner" beside it, or in a comment a few lines above."""
     for source in tree.cpp:
         if not source.in_library:
             continue
         for number, line in enumerate(source.code.split("\n"), 1):
             if not _ATOMIC.search(line):
                 continue
-            near = source.lines[max(0, number - 6):number]
+            end = number
+            while end < len(source.lines) and ";" not in source.lines[end - 1]:
+                end += 1
+            above = source.lines[max(0, number - 6):number - 1]
+            near = source.lines[number - 1:end] + [t for t in above if t.lstrip().startswith("//")]
             if not any("partner" in text.lower() for text in near):
                 yield Finding(source.path, number, "atomic-partner",
                               'say in a comment who stores and who loads ("partner: ...")')
