@@ -1,4 +1,5 @@
-// ExitCode: how a measuring program ends, in nccl-tests' numbers.
+// ExitCode: how a measuring program ends, in nccl-tests' numbers, so that scripts made for those
+// programs read ours. A plain value; any thread; no cost.
 #pragma once
 
 namespace strait::perf {

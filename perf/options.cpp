@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 
 #include "base/units.hpp"
 
@@ -213,6 +215,16 @@ ParsedOptions parse_options(const std::string& program, int argc, const char* co
     return {std::nullopt, ExitCode::kInvalidUsage,
             fmt::format("{}: {}\n", program, status.message())};
   return {std::move(options), ExitCode::kSuccess, ""};
+}
+
+Result<double> parse_bandwidth_floor(const char* text) {
+  if (text == nullptr) return -1.0;
+  double floor = 0;
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, floor);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(floor >= 0))
+    return error(Code::kInvalidArgument, "NCCL_TESTS_MIN_BW=\"{}\" is not a number of GB/s", text);
+  return floor;
 }
 
 Result<std::vector<Setting>> library_settings(const Options& options, int ranks) {

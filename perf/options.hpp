@@ -51,9 +51,10 @@ struct Options {
   std::string json_path;
   // data, racks, compression
   std::string data = "random";
-  std::string compress;   // empty: as the environment says
-  std::string link_rate;  // the same
-  int racks = 0;          // the same
+  std::string compress;      // empty: as the environment says
+  std::string link_rate;     // the same
+  int racks = 0;             // the same
+  double min_bus_gbps = -1;  // NCCL_TESTS_MIN_BW: the average below 0.9 of it fails; negative: none
   // Flags that were accepted though a host device has nothing for them to change.
   std::vector<std::string> notes;
 
@@ -69,6 +70,9 @@ struct ParsedOptions {
 };
 
 ParsedOptions parse_options(const std::string& program, int argc, const char* const* argv);
+
+// What NCCL_TESTS_MIN_BW says; null is none.
+Result<double> parse_bandwidth_floor(const char* text);
 
 // The library's settings that stand for the options, as name and value, for `ranks` ranks in all.
 using Setting = std::pair<std::string, std::string>;

@@ -49,7 +49,10 @@ int run_program(const Collective& collective, int argc, char** argv) {
       std::fputs(parsed.text.c_str(), parsed.exit_code == ExitCode::kSuccess ? stdout : stderr);
     return exit_status(parsed.exit_code);
   }
-  const Options& options = *parsed.options;
+  Options options = *parsed.options;
+  const auto floor = parse_bandwidth_floor(std::getenv("NCCL_TESTS_MIN_BW"));
+  if (!floor.ok()) return complain(ExitCode::kInvalidUsage, program, floor.status());
+  options.min_bus_gbps = *floor;
   auto source = make_source(options.data);
   if (!source.ok()) return complain(ExitCode::kInvalidUsage, program, source.status());
   const int ranks = environment->size * options.threads * options.devices;

@@ -1,4 +1,5 @@
-// Row: one line of the result table, and the statistics it is made of. Plain values.
+// Row: one line of the result table, and the statistics it is made of. Plain values, made by the
+// workers and handed to the reports; any thread. Statistics cost one sort of the times.
 #pragma once
 
 #include <algorithm>

@@ -24,11 +24,6 @@ struct RankFacts {
   char host[64];
 };
 
-double bandwidth_floor() {
-  const char* text = std::getenv("NCCL_TESTS_MIN_BW");
-  return text == nullptr ? -1 : std::atof(text);
-}
-
 // The algorithms whose order of addition is not the documented one.
 bool order_is_free() {
   const char* algorithm = std::getenv("STRAIT_ALGO");
@@ -69,6 +64,7 @@ void Session::stop(ExitCode code, const std::string& sentence) {
   if (reports_.empty())
     std::fprintf(stderr, "# error: process %d: %s\n", launcher_.rank(), sentence.c_str());
   launcher_.abort(static_cast<int>(code));
+  ::_exit(static_cast<int>(code));
 }
 
 void Session::fail(const Status& status) {
@@ -176,7 +172,7 @@ Conclusion Session::run_cycles(Context& context) {
   const std::vector<Test> tests =
       make_sweep(options_, rank_count(), collective_.reduces, collective_.rooted);
   Conclusion conclusion;
-  conclusion.min_bus_gbps = bandwidth_floor();
+  conclusion.min_bus_gbps = options_.min_bus_gbps;
   const auto work = [&](int thread, Conclusion* result) {
     const auto per_thread = static_cast<size_t>(options_.devices);
     std::vector<Seat*> seats;

@@ -7,8 +7,9 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -19,11 +20,18 @@ struct Arguments {
   int warmup = 3;
 };
 
+template <class T>
+bool parse_number(const char* text, T* number) {
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, *number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
 bool parse(int argc, char** argv, Arguments* arguments) {
   if (argc < 3 || argc > 4) return false;
-  arguments->bytes = std::strtoull(argv[1], nullptr, 10);
-  arguments->iterations = std::atoi(argv[2]);
-  if (argc == 4) arguments->warmup = std::atoi(argv[3]);
+  if (!parse_number(argv[1], &arguments->bytes)) return false;
+  if (!parse_number(argv[2], &arguments->iterations)) return false;
+  if (argc == 4 && !parse_number(argv[3], &arguments->warmup)) return false;
   return arguments->bytes >= sizeof(float) && arguments->iterations > 0 && arguments->warmup >= 0;
 }
 

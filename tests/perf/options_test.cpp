@@ -136,6 +136,13 @@ TEST(Options, BecomeSettingsOfTheLibrary) {
   EXPECT_THAT(uneven.status().message(), HasSubstr("8"));
 }
 
+TEST(Options, ReadTheBandwidthFloorStrictly) {
+  EXPECT_EQ(*parse_bandwidth_floor(nullptr), -1);
+  EXPECT_EQ(*parse_bandwidth_floor("0.25"), 0.25);
+  EXPECT_THAT(parse_bandwidth_floor("fast").status().message(), HasSubstr("NCCL_TESTS_MIN_BW"));
+  EXPECT_FALSE(parse_bandwidth_floor("-3").ok());
+}
+
 TEST(Sweep, StepsByFactorOrBytes) {
   EXPECT_THAT(sizes({"-b", "8", "-e", "64", "-f", "2"}), ElementsAre(8, 16, 32, 64));
   EXPECT_THAT(sizes({"-b", "8", "-e", "70", "-f", "3"}), ElementsAre(8, 24));
