@@ -64,8 +64,16 @@ class Server final : public FdExchange, public std::enable_shared_from_this<Serv
   ~Server() override {
     if (!reactor_) return;
     if (listener_) reactor_->remove(listener_.get());
-    if (pause_timer_ != 0) reactor_->cancel(pause_timer_);
-    for (const auto& [fd, client] : clients_) reactor_->remove(fd);
+    std::vector<int> sockets;
+    uint64_t timer = 0;
+    {
+      std::lock_guard lock(mutex_);
+      closing_ = true;  // from here on no call-back closes a socket, so no number is used anew
+      timer = pause_timer_;
+      for (const auto& [fd, client] : clients_) sockets.push_back(fd);
+    }
+    if (timer != 0) reactor_->cancel(timer);
+    for (const int fd : sockets) reactor_->remove(fd);
   }
 
   Status start() {
@@ -172,7 +180,7 @@ class Server final : public FdExchange, public std::enable_shared_from_this<Serv
   void hear(int fd) {
     std::lock_guard lock(mutex_);
     const auto found = clients_.find(fd);
-    if (found == clients_.end()) return;
+    if (found == clients_.end() || closing_) return;
     Client& client = found->second;
     Request request{};
     const ssize_t length = fd_wire::receive_packet(fd, request);
@@ -213,8 +221,9 @@ class Server final : public FdExchange, public std::enable_shared_from_this<Serv
   std::shared_ptr<Reactor> reactor_;
   std::string address_;
   UniqueFd listener_;
+  std::mutex mutex_;  // guards all below
+  bool closing_ = false;
   uint64_t pause_timer_ = 0;
-  std::mutex mutex_;
   std::map<MemberKey, Member> members_;
   std::unordered_map<int, Client> clients_;
 };
