@@ -22,9 +22,7 @@ uint64_t largest_part(uint64_t count, int parts) {
   return std::max(split({0, count}, parts, 0).count, split({0, count}, parts, parts - 1).count);
 }
 
-Draft::Draft(const PlanContext& context)
-    : topology_(context.topology),
-      scratch_share_(std::min<uint64_t>(context.choice.piece, context.request.count)) {
+Draft::Draft(const PlanContext& context) : topology_(context.topology) {
   plan_.rank = context.rank;
   plan_.rank_count = context.rank_count();
   plan_.lanes.resize(static_cast<size_t>(context.choice.lanes));
@@ -37,8 +35,22 @@ Wire Draft::wire_to(int peer) const {
 
 Plan Draft::finish(int slots_min) {
   plan_.slots_min = slots_min;
-  if (scratch_used_) plan_.scratch_count = scratch_share_ * plan_.lanes.size();
+  lay_out_scratch();
   return std::move(plan_);
+}
+
+// Steps were written as if each lane had scratch of its own from 0 on.
+void Draft::lay_out_scratch() {
+  for (Lane& lane : plan_.lanes) {
+    uint64_t held = 0;
+    for (Step& step : lane.steps)
+      for (std::optional<Place>* place : {&step.source, &step.addend, &step.target}) {
+        if (!*place || (*place)->buffer != Buffer::kScratch) continue;
+        held = std::max(held, std::min(lane.piece, step.count));
+        (*place)->offset += plan_.scratch_count;
+      }
+    plan_.scratch_count += held;
+  }
 }
 
 Range LaneDraft::share(Range whole) const {
@@ -50,11 +62,6 @@ void LaneDraft::add(Step step) {
   if (step.recv_from != kNoPeer) step.recv_wire = draft_->wire_to(step.recv_from);
   if (step.send_to != kNoPeer) step.send_wire = draft_->wire_to(step.send_to);
   draft_->plan_.lanes[static_cast<size_t>(lane_)].steps.push_back(step);
-}
-
-Place LaneDraft::scratch() {
-  draft_->scratch_used_ = true;
-  return {Buffer::kScratch, draft_->scratch_share_ * static_cast<uint64_t>(lane_)};
 }
 
 void LaneDraft::sum(const std::vector<Summand>& summands, Step last) {
@@ -79,7 +86,7 @@ void LaneDraft::sum(const std::vector<Summand>& summands, Step last) {
       step.send_to = last.send_to;
       step.finish = last.finish;
     } else {
-      step.target = scratch();
+      step.target = Place{Buffer::kScratch, 0};
       sum_so_far = step.target;
     }
     step.count = last.count;

@@ -1,5 +1,5 @@
 // Draft: one rank's plan while a planner writes it. Drops steps with nothing to do, sets the wires
-// by the topology and gives each lane its share of scratch. Belongs to the planner that made it;
+// by the topology and gives each lane the scratch it needs. Belongs to the planner that made it;
 // one thread; costs what the plan's steps cost.
 #pragma once
 
@@ -67,8 +67,6 @@ class LaneDraft {
   // it. `last` says how many elements and where the sum goes (target, send_to, finish); it becomes
   // the last step.
   void sum(const std::vector<Summand>& summands, Step last);
-  // A wide accumulator for one piece, the lane's own. Everybody who asks gets the same one.
-  Place scratch();
 
  private:
   Draft* draft_;
@@ -87,11 +85,10 @@ class Draft {
   friend class LaneDraft;
 
   Wire wire_to(int peer) const;
+  void lay_out_scratch();
 
   const Topology& topology_;
   Plan plan_;
-  uint64_t scratch_share_;  // elements of one lane's accumulator
-  bool scratch_used_ = false;
 };
 
 }  // namespace strait
