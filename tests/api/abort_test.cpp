@@ -13,7 +13,7 @@ namespace {
 
 TEST(Abort, EndsACallThatWaitsInAnotherThreadAndItsPeers) {
   for (const char* transports : {"inproc,shm,tcp", "shm,tcp", "tcp"}) {
-    const Environment environment({{"STRAIT_TRANSPORTS", transports}});
+    const Environment environment(Settings{{"STRAIT_TRANSPORTS", transports}});
     ncclUniqueId id;
     ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
     on_threads(3, [&](int rank) {

@@ -122,13 +122,13 @@ TEST(BadInput, SettingsThatDifferNameTheKey) {
   // The environment is one for all threads, so the second rank reads it only after the first has.
   ncclResult_t results[2];
   std::thread first([&] {
-    const Environment environment({{"STRAIT_SLOTS", "3"}});
+    const Environment environment(Settings{{"STRAIT_SLOTS", "3"}});
     ncclComm_t comm = nullptr;
     results[0] = ncclCommInitRank(&comm, 2, id, 0);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   {
-    const Environment environment({{"STRAIT_SLOTS", "5"}});
+    const Environment environment(Settings{{"STRAIT_SLOTS", "5"}});
     ncclComm_t comm = nullptr;
     results[1] = ncclCommInitRank(&comm, 2, id, 1);
     EXPECT_THAT(ncclGetLastError(nullptr),
@@ -140,7 +140,7 @@ TEST(BadInput, SettingsThatDifferNameTheKey) {
 }
 
 TEST(BadInput, ASettingOutOfRangeIsRefused) {
-  const Environment environment({{"STRAIT_SLOTS", "many"}});
+  const Environment environment(Settings{{"STRAIT_SLOTS", "many"}});
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclInvalidArgument);
   EXPECT_THAT(ncclGetLastError(nullptr), AllOf(HasSubstr("STRAIT_SLOTS"), HasSubstr("many")));
@@ -221,7 +221,7 @@ TEST(BadInput, WaitingForARankThatNeverCallsEndsInAVerdict) {
 }
 
 TEST(BadInput, AnInitThatMissesARankEndsInAVerdict) {
-  const Environment environment({{"STRAIT_INIT_TIMEOUT_MS", "300"}});
+  const Environment environment(Settings{{"STRAIT_INIT_TIMEOUT_MS", "300"}});
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comm = nullptr;

@@ -284,7 +284,9 @@ TEST_P(Collectives, GatherAndScatter) {
                            root, comm, nullptr),
                 ncclSuccess)
           << ncclGetLastError(comm);
-      if (rank == root) ASSERT_TRUE(gathered == all) << count;
+      if (rank == root) {
+        ASSERT_TRUE(gathered == all) << count;
+      }
       Bytes scattered(mine.size());
       ASSERT_EQ(ncclScatter(rank == root ? all.data() : nullptr, scattered.data(), count, ncclUint8,
                             root, comm, nullptr),
@@ -295,8 +297,11 @@ TEST_P(Collectives, GatherAndScatter) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Collectives, testing::ValuesIn(kLayouts),
-                         [](const auto& info) { return info.param.name; });
+std::string name_layout(const testing::TestParamInfo<Layout>& layout) {
+  return layout.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Collectives, testing::ValuesIn(kLayouts), name_layout);
 
 }  // namespace
 }  // namespace strait::test

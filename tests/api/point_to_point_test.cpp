@@ -38,10 +38,11 @@ TEST(PointToPoint, ManyToOnePeerMatchInOrder) {
     for (size_t i = 0; i < blocks.size(); ++i) {
       const size_t count = 1 + i * 50'000;
       blocks[i] = rank == 0 ? numbers(static_cast<int>(i), count) : std::vector<int>(count);
-      if (rank == 0)
+      if (rank == 0) {
         ASSERT_EQ(ncclSend(blocks[i].data(), count, ncclInt, 1, comm, nullptr), ncclSuccess);
-      else
+      } else {
         ASSERT_EQ(ncclRecv(blocks[i].data(), count, ncclInt, 0, comm, nullptr), ncclSuccess);
+      }
     }
     ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(comm);
     for (size_t i = 0; i < blocks.size(); ++i)
@@ -54,10 +55,11 @@ TEST(PointToPoint, WithoutGroupAndOfZeroElements) {
     double value = rank == 0 ? 2.5 : 0;
     ASSERT_EQ(ncclSend(nullptr, 0, ncclDouble, 1 - rank, comm, nullptr), ncclSuccess);
     ASSERT_EQ(ncclRecv(nullptr, 0, ncclDouble, 1 - rank, comm, nullptr), ncclSuccess);
-    if (rank == 0)
+    if (rank == 0) {
       ASSERT_EQ(ncclSend(&value, 1, ncclDouble, 1, comm, nullptr), ncclSuccess);
-    else
+    } else {
       ASSERT_EQ(ncclRecv(&value, 1, ncclDouble, 0, comm, nullptr), ncclSuccess);
+    }
     EXPECT_EQ(value, 2.5);
   });
 }
@@ -98,16 +100,18 @@ TEST(Groups, CollectivesAndMessagesTogetherInAnyOrder) {
     std::vector<int> message(10'000, rank);
     std::vector<int> arrived(10'000);
     ASSERT_EQ(ncclGroupStart(), ncclSuccess);
-    if (rank != 1)
+    if (rank != 1) {
       ASSERT_EQ(ncclAllReduce(sum.data(), sum.data(), sum.size(), ncclInt, ncclSum, comm, nullptr),
                 ncclSuccess);
+    }
     ASSERT_EQ(ncclSend(message.data(), message.size(), ncclInt, (rank + 1) % 3, comm, nullptr),
               ncclSuccess);
     ASSERT_EQ(ncclRecv(arrived.data(), arrived.size(), ncclInt, (rank + 2) % 3, comm, nullptr),
               ncclSuccess);
-    if (rank == 1)
+    if (rank == 1) {
       ASSERT_EQ(ncclAllReduce(sum.data(), sum.data(), sum.size(), ncclInt, ncclSum, comm, nullptr),
                 ncclSuccess);
+    }
     ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(comm);
     EXPECT_EQ(sum, std::vector<int>(10'000, 6));
     EXPECT_EQ(arrived, std::vector<int>(10'000, (rank + 2) % 3));
