@@ -5,6 +5,7 @@
 #include "transport/fault/fault.hpp"
 #include "transport/inproc/inproc.hpp"
 #include "transport/shm/shm.hpp"
+#include "transport/tcp/tcp.hpp"
 #include "transport/trace/trace.hpp"
 #include "transport/transport.hpp"
 
@@ -19,6 +20,7 @@ struct Row {
 constexpr std::array kRows = {
     Row{"inproc", open_inproc},
     Row{"shm", open_shm},
+    Row{"tcp", open_tcp},
 };
 
 std::string known_names() {

@@ -225,12 +225,14 @@ class EpollReactor final : public Reactor {
 Result<std::shared_ptr<Reactor>> Reactor::get() {
   static std::mutex mutex;
   static std::weak_ptr<Reactor> current;
+  static pid_t process = 0;  // that runs it: a forked child inherits the object but not the thread
   std::lock_guard lock(mutex);
-  if (auto reactor = current.lock()) return reactor;
+  if (auto reactor = current.lock(); reactor && process == getpid()) return reactor;
   auto loop = std::make_shared<Loop>();
   STRAIT_TRY(loop->start());
   std::shared_ptr<Reactor> reactor = std::make_shared<EpollReactor>(std::move(loop));
   current = reactor;
+  process = getpid();
   return reactor;
 }
 

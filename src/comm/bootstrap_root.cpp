@@ -301,9 +301,10 @@ Status start_bootstrap_root(const UniqueId& id, std::shared_ptr<net::Listener> l
   });
 }
 
-size_t count_bootstrap_roots() {
+bool hosts_bootstrap_root(const UniqueId& id) {
   std::lock_guard lock(roots().mutex);
-  return roots().all.size();
+  return std::any_of(roots().all.begin(), roots().all.end(),
+                     [key = id.root_key()](const auto& root) { return root->key() == key; });
 }
 
 }  // namespace strait

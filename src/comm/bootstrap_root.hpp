@@ -8,7 +8,7 @@
 //            root                 bytes at the root: n in, n * n out
 #pragma once
 
-#include <string>
+#include <memory>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
@@ -22,7 +22,7 @@ namespace strait {
 Status start_bootstrap_root(const UniqueId& id, std::shared_ptr<net::Listener> listener,
                             const Config& config);
 
-// How many roots this process has; for tests.
-size_t count_bootstrap_roots();
+// Whether this process hosts a root of this id now.
+bool hosts_bootstrap_root(const UniqueId& id);
 
 }  // namespace strait

@@ -44,6 +44,8 @@ TEST_P(LinkContract, KeepsOrderAndBytes) {
 }
 
 TEST_P(LinkContract, FullRingBlocksTheSenderUntilRelease) {
+  if (GetParam().name.starts_with("tcp"))
+    GTEST_SKIP() << "the kernel's buffers hold more than the slots; TcpLink has its own test";
   for (const uint32_t slots : {1u, 4u}) {
     LinkPair pair = open_pair(zero_, one_, spec_of(slots, 64, static_cast<int>(slots)));
     uint32_t sent = 0;

@@ -5,6 +5,7 @@
 #include "transport/fault/fault.hpp"
 #include "transport/inproc/inproc.hpp"
 #include "transport/shm/shm.hpp"
+#include "transport/tcp/tcp.hpp"
 #include "transport/throttle/throttle.hpp"
 #include "transport/trace/trace.hpp"
 
@@ -23,6 +24,7 @@ const std::vector<TransportKind>& transport_kinds() {
     const std::vector<TransportKind> plain = {
         {"inproc", open_inproc},
         {"shm", open_shm},
+        {"tcp", open_tcp},
     };
     std::vector<TransportKind> all = plain;
     for (const auto& [name, open] : plain) {

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -191,9 +192,11 @@ Result<UniqueFd> listen_exactly(const Address& address) {
   }
 }
 
-// The process's listeners by what they were asked for.
+// The process's listeners by what they were asked for. A forked child inherits the map but not the
+// thread that accepts, so the process is part of the name.
 template <class Open>
-Result<std::shared_ptr<Listener>> share(const std::string& name, Open open) {
+Result<std::shared_ptr<Listener>> share(const std::string& wish, Open open) {
+  const std::string name = fmt::format("{} {}", getpid(), wish);
   static std::mutex mutex;
   static auto& current = *new std::map<std::string, std::weak_ptr<Listener>>();
   std::lock_guard lock(mutex);

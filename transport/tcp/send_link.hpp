@@ -1,0 +1,29 @@
+// The sending end of a TCP link. commit() writes the slot to the kernel at once if nothing waits
+// before it; what the connection does not take then, the reactor writes when there is room. A slot
+// is free again when the kernel has its bytes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/doorbell.hpp"
+#include "base/fd.hpp"
+#include "base/reactor.hpp"
+#include "transport/link.hpp"
+#include "transport/net/address.hpp"
+#include "transport/transport.hpp"
+
+namespace strait::tcp {
+
+// What both ends of a link are made of.
+struct LinkParts {
+  LinkSpec spec;
+  std::vector<UniqueFd> fds;  // the connections, in order
+  net::Address remote;        // for people
+  std::shared_ptr<Reactor> reactor;
+  Doorbell* doorbell = nullptr;
+};
+
+Result<std::unique_ptr<SendLink>> make_send_link(LinkParts parts);
+
+}  // namespace strait::tcp
