@@ -90,12 +90,21 @@ class Root : public std::enable_shared_from_this<Root> {
     if (frame.type == FrameType::kFail)
       return fail_all(reader.status().at(members_.name(guest.caller_rank)), guest.caller_rank);
     if (frame.type == FrameType::kLeave) return on_leave(guest);
-    if (failure_) return tell(guest, *failure_);
+    if (failure_) return on_late(guest, frame.type, reader);
     if (frame.type == FrameType::kJoin && !guest.joined) return on_join(guest, reader);
     if (frame.type == FrameType::kRound && guest.joined && members_.complete())
       return on_round(guest, reader);
     fail_all(error(Code::kInternalError, "{} sent a message of the bootstrap out of turn",
                    members_.name(guest.caller_rank)));
+  }
+
+  // Comes after the failure; may be the first to say how many ranks have to be told.
+  void on_late(Guest& guest, FrameType type, Unpacker& reader) {
+    if (type == FrameType::kJoin) {
+      reader.number<int32_t>();
+      to_tell_ = std::max(to_tell_, reader.number<int32_t>());
+    }
+    tell(guest, *failure_);
   }
 
   void on_join(Guest& guest, Unpacker& reader) {
@@ -150,6 +159,7 @@ class Root : public std::enable_shared_from_this<Root> {
     if (!guest.joined || !members_.complete()) return;  // told when the connection closes
     guest.left = true;
     members_.leave(guest.caller_rank);
+    told_.insert(guest.caller_rank);  // has no more to learn
     const Status left = members_.check_left();
     if (!failure_ && !left.ok()) fail_all(left);
   }
@@ -169,6 +179,7 @@ class Root : public std::enable_shared_from_this<Root> {
     if (told_rank >= 0) told_.insert(told_rank);
     if (failure_) return;
     failure_ = why;
+    to_tell_ = members_.rank_count();
     log_info("the bootstrap failed: {}", why.message());
     for (auto& [fd, guest] : guests_) tell(guest, why);
     set_timer(now_ns() + tombstone_ns_, [this] { finish(); });
@@ -219,10 +230,9 @@ class Root : public std::enable_shared_from_this<Root> {
 
   void finish_if_done() {
     if (!guests_.empty()) return;
-    const int rank_count = members_.rank_count();
     const auto told = std::count_if(told_.begin(), told_.end(),
-                                    [&](int rank) { return rank >= 0 && rank < rank_count; });
-    const bool all_told = failure_ && rank_count > 0 && told == rank_count;
+                                    [this](int rank) { return rank >= 0 && rank < to_tell_; });
+    const bool all_told = failure_ && to_tell_ > 0 && told == to_tell_;
     if (members_.all_left() || all_told) finish();
   }
 
@@ -238,6 +248,7 @@ class Root : public std::enable_shared_from_this<Root> {
   BootstrapMembers members_;
   std::optional<Status> failure_;
   std::set<int> told_;  // ranks that know of the failure
+  int to_tell_ = 0;     // ranks that must learn of it, as far as known
   uint64_t timer_ = 0;
   int64_t phase_end_ns_ = 0;
 };
