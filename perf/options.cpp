@@ -199,6 +199,8 @@ ParsedOptions parse_options(const std::string& program, int argc, const char* co
   Options options;
   Raw raw;
   CLI::App app("Measures " + program + " as nccl-tests does, on host devices.", program);
+  // As with getopt, the last of a repeated flag counts.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   const FlagTable flags(&app, &options, &raw);
   try {
     app.parse(argc, argv);

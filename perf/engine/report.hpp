@@ -34,7 +34,9 @@ struct Preamble {
   int processes = 1;
   int domain_count = 1;
   int library_version = 0;
-  std::string check;  // how results are held against what is expected
+  std::string compress;   // as asked for, or the environment says, or the library does by itself
+  std::string link_rate;  // the same
+  std::string check;      // how results are held against what is expected
   std::vector<RankPlace> places;
 };
 

@@ -112,9 +112,9 @@ class JsonReport : public Report {
             {"average", options_.average},
             {"median", word(options_.median)},
             {"data", options_.data},
-            {"compress", options_.compress},
+            {"compress", preamble.compress},
             {"racks", preamble.domain_count},
-            {"link_rate", options_.link_rate},
+            {"link_rate", preamble.link_rate},
             {"launcher", preamble.launcher},
             {"devices", std::move(devices)}};
   }

@@ -75,8 +75,8 @@ class TextReport : public Report {
         options_.warmup, options_.iterations, options_.aggregate, options_.check,
         options_.unalign ? 1 : 0);
     fmt::print("# Strait: data {}, compression {}, {} racks, link rate {}, started by {}\n",
-               options_.data, or_default(options_.compress), preamble.domain_count,
-               or_default(options_.link_rate), preamble.launcher);
+               options_.data, preamble.compress, preamble.domain_count, preamble.link_rate,
+               preamble.launcher);
     fmt::print("# Strait: results are compared {}\n", preamble.check);
     for (const std::string& note : options_.notes) fmt::print("# note: {}\n", note);
     fmt::print("#\n# Using devices\n");
@@ -116,10 +116,6 @@ class TextReport : public Report {
   }
 
  private:
-  static std::string or_default(const std::string& text) {
-    return text.empty() ? "as the environment says" : text;
-  }
-
   void print_side(const Side& side) const {
     fmt::print(" ");
     for (const Column& column : columns_) fmt::print(" {:>{}}", column.show(side), column.width);

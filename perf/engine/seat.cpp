@@ -6,8 +6,11 @@ namespace strait::perf {
 
 Status told(const char* call, ncclResult_t result) {
   if (result == ncclSuccess) return {};
-  return error(static_cast<Code>(result), "{}: {} ({})", call, ncclGetLastError(nullptr),
-               ncclGetErrorString(result));
+  const std::string sentence = ncclGetLastError(nullptr);
+  const auto code = static_cast<Code>(result);
+  // The library's sentences begin with the function that failed.
+  if (sentence.starts_with("nccl") || sentence.starts_with("strait")) return {code, sentence};
+  return error(code, "{}: {}", call, sentence.empty() ? ncclGetErrorString(result) : sentence);
 }
 
 Seat::~Seat() {

@@ -3,7 +3,7 @@
 #include <strait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +29,12 @@ bool order_is_free() {
   const char* algorithm = std::getenv("STRAIT_ALGO");
   if (algorithm == nullptr) return false;
   return std::strcmp(algorithm, "ring") == 0 || std::strcmp(algorithm, "tree") == 0;
+}
+
+std::string in_force(const std::string& option, const char* variable, const char* otherwise) {
+  if (!option.empty()) return option;
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : otherwise;
 }
 
 ExitCode exit_code_of(Code code) {
@@ -135,9 +141,11 @@ Result<std::vector<RankPlace>> Session::gather_places() {
     RankFacts facts;
     std::memcpy(&facts, bytes.data() + rank * sizeof(RankFacts), sizeof(RankFacts));
     const int index = static_cast<int>(rank);
-    const int per_process = options_.threads * options_.devices;
-    places.push_back(
-        {index, index / per_process, facts.pid, facts.domain, index % per_process, facts.host});
+    const auto before = std::count_if(places.begin(), places.end(), [&](const RankPlace& place) {
+      return place.host == facts.host;
+    });
+    places.push_back({index, index / (options_.threads * options_.devices), facts.pid, facts.domain,
+                      static_cast<int>(before), facts.host});
   }
   return places;
 }
@@ -148,12 +156,17 @@ Preamble Session::preamble(std::vector<RankPlace> places) const {
   preamble.command_line = command_line_;
   preamble.launcher = name_of(environment_.kind);
   preamble.processes = launcher_.size();
+  preamble.compress = in_force(options_.compress, "STRAIT_COMPRESS", "auto");
+  preamble.link_rate = in_force(options_.link_rate, "STRAIT_LINK_RATE", "not limited");
   for (const RankPlace& place : places)
     preamble.domain_count = std::max(preamble.domain_count, place.domain + 1);
   (void)ncclGetVersion(&preamble.library_version);  // cannot fail with a valid pointer
-  preamble.check = source_.exact_in_any_order() || !order_is_free()
-                       ? "bit for bit (averages: within the rounding of the division)"
-                       : "within rounding: STRAIT_ALGO adds in an order of its own";
+  if (source_.exact_in_any_order())
+    preamble.check = "bit for bit (averages: within two units of the last place)";
+  else if (!order_is_free())
+    preamble.check = "bit for bit (averages and mulsum of floats: within rounding)";
+  else
+    preamble.check = "within rounding: STRAIT_ALGO adds in an order of its own";
   preamble.places = std::move(places);
   return preamble;
 }

@@ -87,6 +87,10 @@ TEST(Options, TakeEveryFlagOfNcclTests) {
   EXPECT_EQ(options.json_path, "out.json");
 }
 
+TEST(Options, TakeTheLastOfARepeatedFlag) {
+  EXPECT_EQ(accepted({"-n", "3", "-b", "4", "-n", "7"}).iterations, 7);
+}
+
 TEST(Options, ExpandAll) {
   const Options options = accepted({"-o", "all", "-d", "all"});
   EXPECT_EQ(options.types.size(), static_cast<size_t>(kDataTypeCount));
