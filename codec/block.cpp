@@ -112,9 +112,7 @@ BlockChoice choose_block(const Shape& shape, const Kernels& kernels, const void*
     offset = narrow(parts, n, narrowed);
     bytes = narrowed;
   }
-  ExponentCounts counts;
-  kernels.count(bytes, n, counts);
-  const Window window = choose_window(shape, counts, offset > 0, n);
+  const Window window = choose_window(shape, kernels, bytes, offset > 0, n);
 
   BlockChoice choice;
   BlockRecord& record = choice.record;

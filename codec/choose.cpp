@@ -5,46 +5,65 @@
 namespace strait::codec {
 namespace {
 
-constexpr size_t kMaxSearchedWidth = 4;  // a window of 15 exponents fits the bins
 constexpr uint32_t kMaxEscapeBytes = 255;
 
-// A window that holds every exponent, or the plain exponents where that is as small.
-Window window_of_all(const Shape& shape, const ExponentCounts& counts, bool zero_is_below) {
+// The narrowest window that holds every exponent, or the plain exponents.
+Window window_of_all(const Shape& shape, const ExponentRange& range, bool zero_is_below) {
   const auto plain = Window{shape.exponent_bits, 0, 0};
-  if (zero_is_below && counts.min == 0) return plain;
-  if (counts.min == counts.max) return {0, static_cast<uint8_t>(counts.max), 0};
+  if (zero_is_below && range.min == 0) return plain;
+  if (range.min == range.max) return {0, static_cast<uint8_t>(range.max), 0};
   for (uint8_t width = 1; width < shape.exponent_bits && width < 8; ++width)
-    if (counts.max - counts.min < (1u << width) - 1)
-      return {width, static_cast<uint8_t>(counts.max), 0};
+    if (range.max - range.min < (1u << width) - 1)
+      return {width, static_cast<uint8_t>(range.max), 0};
   return plain;
+}
+
+// Counts the exponents that matter, from a little above the mean (at most `largest`) down, and
+// finds the windows.
+void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, int largest,
+                     ExponentBins& bins, WindowPlaces& places) {
+  const auto values = static_cast<uint32_t>(n);
+  bins.top = std::min(static_cast<int>(kernels.sum(bytes, n) / values) + kAboveMean, largest);
+  kernels.count(bytes, n, bins);
+  kernels.find_windows(bins, n, places);
+  if (places.counted >= values - values / 4) return;
+  // Zeros may have pulled the mean away from the rest.
+  const ExponentRange range = kernels.range(bytes, n);
+  if (range.zeros == values) return;
+  const auto mean = static_cast<int>(range.sum / (values - range.zeros));
+  bins.top = std::min(mean + kAboveMean, largest);
+  kernels.count(bytes, n, bins);
+  kernels.find_windows(bins, n, places);
 }
 
 }  // namespace
 
-Window choose_window(const Shape& shape, const ExponentCounts& counts, bool zero_is_below,
-                     size_t n) {
-  Window best = window_of_all(shape, counts, zero_is_below);
-  uint32_t below[kHistogramBins + 1] = {};  // counts of the bins before
-  for (int k = 0; k < kHistogramBins; ++k) below[k + 1] = below[k] + counts.bins[k];
+Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
+                     bool zero_is_below, size_t n) {
+  const int largest = (1 << std::min<int>(shape.exponent_bits, 8)) - 1;
+  ExponentBins bins;
+  WindowPlaces places;
+  count_exponents(kernels, bytes, n, largest, bins, places);
+
   const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
   const auto escape_bytes = static_cast<uint32_t>(shape.top_bytes());
+  Window best = {shape.exponent_bits, 0, 0};
   uint32_t best_bytes = best.width * plane_bytes;
-  const size_t widths = std::min<size_t>(kMaxSearchedWidth, shape.exponent_bits - 1u);
-  for (size_t width = 1; width <= widths; ++width) {
-    const int span = (1 << width) - 1;
-    int positions = kHistogramBins - span + 1;
-    if (zero_is_below) positions = std::min(positions, counts.top - span + 1);
-    uint32_t most = 0;  // what the fullest window holds, and (in the low bits) that it comes first
-    for (int first = 0; first < positions; ++first)
-      most = std::max(most, (below[first + span] - below[first]) * 32 + (31 - first));
-    const uint32_t escapes = static_cast<uint32_t>(n) - most / 32;
-    const uint32_t bytes = static_cast<uint32_t>(width) * plane_bytes + escapes * escape_bytes;
-    if (bytes >= best_bytes || escapes * escape_bytes > kMaxEscapeBytes) continue;
-    best = {static_cast<uint8_t>(width), static_cast<uint8_t>(counts.top - (31 - most % 32)),
-            escapes};
-    best_bytes = bytes;
+  const int widths = std::min(kSearchedWidths, shape.exponent_bits - 1);
+  for (int width = widths; width >= 1; --width) {
+    const uint32_t escapes = places.outside[width - 1];
+    const uint32_t total = static_cast<uint32_t>(width) * plane_bytes + escapes * escape_bytes;
+    if (total > best_bytes || escapes * escape_bytes > kMaxEscapeBytes) continue;
+    const int top = bins.top - places.first[width - 1];
+    if (zero_is_below && top < (1 << width) - 1) continue;
+    best = {static_cast<uint8_t>(width), static_cast<uint8_t>(top), escapes};
+    best_bytes = total;
   }
-  return best;
+  // A window that leaves nothing out can only win where the best so far is one plane, or more than
+  // five.
+  if (best_bytes > plane_bytes && best_bytes <= 5 * plane_bytes) return best;
+  const Window all = window_of_all(shape, kernels.range(bytes, n), zero_is_below);
+  return all.width * plane_bytes < best_bytes ? all : best;
 }
 
 }  // namespace strait::codec

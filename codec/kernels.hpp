@@ -8,24 +8,44 @@
 
 namespace strait::codec {
 
-// One block, cut. Fields of the type's exponent, byte planes and bit planes; the rest is unused.
+// One block, cut. Fields of the type's exponent, byte planes and bit planes; the rest is unused. A
+// byte plane may lie elsewhere than in `room`, in the bytes of the wire.
 struct alignas(64) BlockParts {
+  BlockParts() = default;
+  BlockParts(const BlockParts&) = delete;
+
   uint8_t exponent[kBlockValues];       // its low eight bits
   uint8_t exponent_high[kBlockValues];  // what exceeds them (fp64)
   uint8_t bits[kBlockValues];           // the residual's bits above its byte planes
-  uint8_t plane[kMaxBytePlanes][kBlockValues];
+  uint8_t room[kMaxBytePlanes][kBlockValues];
+  uint8_t* plane[kMaxBytePlanes] = {room[0], room[1], room[2], room[3], room[4], room[5]};
 };
 
 inline constexpr size_t kListSlack = 64;  // kernels may write that far beyond a list
-inline constexpr int kHistogramBins = 16;
-inline constexpr int kHistogramAboveMean = 6;
+inline constexpr int kBins = 15;
+inline constexpr int kAboveMean = 6;
 
-struct ExponentCounts {
+// How often the exponents top, top - 1, ... occur.
+struct ExponentBins {
+  int top = 0;
+  uint16_t count[kBins + 1] = {};  // the last one is unused
+};
+
+struct ExponentRange {
   uint32_t min = 0;
   uint32_t max = 0;
   uint32_t zeros = 0;  // how many are zero
-  int top = 0;  // the exponent of bin 0: a little above the mean of what is not zero, at most max
-  uint32_t bins[kHistogramBins] = {};  // bin k counts exponent top - k
+  uint32_t sum = 0;
+};
+
+inline constexpr int kSearchedWidths = 4;  // a window of 15 exponents fits the bins
+
+// For each width of a window, 1 to 4: the least that any place leaves out, and the first such place
+// (bins from the top); kNoPlace where there is none.
+struct WindowPlaces {
+  uint32_t counted = 0;  // in all bins
+  uint16_t outside[kSearchedWidths] = {};
+  uint8_t first[kSearchedWidths] = {};
 };
 
 struct Kernels {
@@ -33,7 +53,10 @@ struct Kernels {
   // Everywhere: 0 < n <= kBlockValues, and only the portable kernels take n below kBlockValues.
   void (*split)(const Shape& shape, const void* values, size_t n, BlockParts& parts);
   void (*join)(const Shape& shape, const BlockParts& parts, size_t n, void* values);
-  void (*count)(const uint8_t* bytes, size_t n, ExponentCounts& counts);
+  uint32_t (*sum)(const uint8_t* bytes, size_t n);
+  ExponentRange (*range)(const uint8_t* bytes, size_t n);
+  void (*count)(const uint8_t* bytes, size_t n, ExponentBins& bins);  // from bins.top down
+  void (*find_windows)(const ExponentBins& bins, size_t n, WindowPlaces& places);
   size_t (*count_zeros)(const uint8_t* bytes, size_t n, uint8_t mask);  // of byte & mask
   // Bit p of all codes makes the p-th of `width` planes, bit_bytes(n) bytes each.
   void (*pack_bits)(const uint8_t* codes, size_t n, size_t width, uint8_t* planes);

@@ -72,24 +72,47 @@ void join(const Shape& shape, const BlockParts& parts, size_t n, void* values) {
   }
 }
 
-void count(const uint8_t* bytes, size_t n, ExponentCounts& counts) {
-  uint16_t all[256] = {};
-  uint8_t low = 255, high = 0;
-  uint32_t sum = 0;
+uint32_t sum(const uint8_t* bytes, size_t n) {
+  uint32_t total = 0;
+  for (size_t i = 0; i < n; ++i) total += bytes[i];
+  return total;
+}
+
+ExponentRange range(const uint8_t* bytes, size_t n) {
+  ExponentRange found = {255, 0, 0, 0};
   for (size_t i = 0; i < n; ++i) {
-    ++all[bytes[i]];
-    low = std::min(low, bytes[i]);
-    high = std::max(high, bytes[i]);
-    sum += bytes[i];
+    found.min = std::min<uint32_t>(found.min, bytes[i]);
+    found.max = std::max<uint32_t>(found.max, bytes[i]);
+    found.zeros += bytes[i] == 0;
+    found.sum += bytes[i];
   }
-  const uint32_t rest = static_cast<uint32_t>(n) - all[0];
-  const int mean = rest == 0 ? 0 : static_cast<int>(sum / rest);
-  counts.min = low;
-  counts.max = high;
-  counts.zeros = all[0];
-  counts.top = std::min(mean + kHistogramAboveMean, int{high});
-  for (int k = 0; k < kHistogramBins; ++k)
-    counts.bins[k] = counts.top >= k ? all[counts.top - k] : 0;
+  return found;
+}
+
+void count(const uint8_t* bytes, size_t n, ExponentBins& bins) {
+  uint16_t all[256] = {};
+  for (size_t i = 0; i < n; ++i) ++all[bytes[i]];
+  for (int k = 0; k < kBins; ++k) {
+    const int exponent = bins.top - k;
+    bins.count[k] = exponent >= 0 && exponent < 256 ? all[exponent] : 0;
+  }
+}
+
+void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
+  uint16_t before[kBins + 1] = {};
+  for (int k = 0; k < kBins; ++k) before[k + 1] = static_cast<uint16_t>(before[k] + bins.count[k]);
+  places.counted = before[kBins];
+  for (int width = 1; width <= kSearchedWidths; ++width) {
+    const int span = (1 << width) - 1;
+    uint32_t least = ~0u;
+    for (int first = 0; first + span <= kBins; ++first) {
+      const auto outside = static_cast<uint32_t>(n) + before[first] - before[first + span];
+      if (outside >= least) continue;
+      least = outside;
+      places.first[width - 1] = static_cast<uint8_t>(first);
+    }
+    places.outside[width - 1] = static_cast<uint16_t>(least);
+  }
 }
 
 size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
@@ -181,9 +204,22 @@ size_t unpack_nonzero(const uint8_t* bits, size_t n, const uint8_t* list, size_t
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kKernels = {"portable",    split,        join,          count,
-                                       count_zeros,   pack_bits,    unpack_bits,   pack_window,
-                                       unpack_window, pack_nonzero, unpack_nonzero};
+  static constexpr Kernels kKernels = {
+      .name = "portable",
+      .split = split,
+      .join = join,
+      .sum = sum,
+      .range = range,
+      .count = count,
+      .find_windows = find_windows,
+      .count_zeros = count_zeros,
+      .pack_bits = pack_bits,
+      .unpack_bits = unpack_bits,
+      .pack_window = pack_window,
+      .unpack_window = unpack_window,
+      .pack_nonzero = pack_nonzero,
+      .unpack_nonzero = unpack_nonzero,
+  };
   return kKernels;
 }
 

@@ -15,7 +15,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 const hn::ScalableTag<uint8_t> kBytes;
 using Vector = hn::Vec<decltype(kBytes)>;
-const size_t kLanes = hn::Lanes(kBytes);
+constexpr size_t kLanes = HWY_LANES(uint8_t);
+
+constexpr size_t kPlaneBytes = kBlockValues / 8;
 
 inline Vector load_bytes(const uint8_t* at) {
   return hn::LoadU(kBytes, at);
@@ -180,6 +182,14 @@ inline uint32_t sum_of(Vector bytes) {
   return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, hn::SumsOf8(bytes))));
 }
 
+uint32_t sum(const uint8_t* bytes, size_t) {
+  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+  auto total = hn::Zero(words);
+  for (size_t i = 0; i < kBlockValues; i += kLanes)
+    total = hn::Add(total, hn::SumsOf8(load_bytes(bytes + i)));
+  return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, total)));
+}
+
 size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
   Vector zeros = all(0);
   for (size_t i = 0; i < kBlockValues; i += kLanes) {
@@ -194,7 +204,7 @@ void pack_bits(const uint8_t* codes, size_t, size_t width, uint8_t* planes) {
     const Vector v = load_bytes(codes + i);
     for (size_t p = 0; p < width; ++p)
       hn::StoreMaskBits(kBytes, hn::TestBit(v, all(static_cast<uint8_t>(1u << p))),
-                        planes + p * bit_bytes(kBlockValues) + i / 8);
+                        planes + p * kPlaneBytes + i / 8);
   }
 }
 
@@ -202,7 +212,7 @@ inline Vector unpacked(const uint8_t* planes, size_t i, size_t width) {
   Vector v = all(0);
   for (size_t p = 0; p < width; ++p) {
     uint8_t bits[8];
-    __builtin_memcpy(bits, planes + p * (kBlockValues / 8) + i / 8, kLanes / 8);
+    __builtin_memcpy(bits, planes + p * kPlaneBytes + i / 8, kLanes / 8);
     v = hn::Or(
         v, hn::IfThenElseZero(hn::LoadMaskBits(kBytes, bits), all(static_cast<uint8_t>(1u << p))));
   }

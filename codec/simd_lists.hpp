@@ -14,36 +14,49 @@ inline uint32_t least_of(Vector bytes) {
   return hn::GetLane(hn::MinOfLanes(words, least));
 }
 
-void count(const uint8_t* bytes, size_t, ExponentCounts& counts) {
-  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+ExponentRange range(const uint8_t* bytes, size_t) {
   Vector low = all(255), high = all(0), zeros = all(0);
-  auto sum = hn::Zero(words);
   for (size_t i = 0; i < kBlockValues; i += kLanes) {
     const Vector v = load_bytes(bytes + i);
     low = hn::Min(low, v);
     high = hn::Max(high, v);
     zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
-    sum = hn::Add(sum, hn::SumsOf8(v));
   }
-  counts.min = least_of(low);
-  counts.max = 255 - least_of(hn::Not(high));
-  counts.zeros = sum_of(zeros);
-  const uint32_t rest = static_cast<uint32_t>(kBlockValues) - counts.zeros;
-  const auto total = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, sum)));
-  const int top = (rest == 0 ? 0 : static_cast<int>(total / rest)) + kHistogramAboveMean;
-  counts.top = top < static_cast<int>(counts.max) ? top : static_cast<int>(counts.max);
+  return {least_of(low), 255 - least_of(hn::Not(high)), sum_of(zeros), sum(bytes, kBlockValues)};
+}
 
-  for (int k = 0; k < kHistogramBins; k += 4) {
-    Vector found[4] = {all(0), all(0), all(0), all(0)};
-    const Vector first = all(static_cast<uint8_t>(counts.top - k));
+void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
+  for (int k = 0; k < kBins; k += 5) {
+    Vector found[5] = {all(0), all(0), all(0), all(0), all(0)};
+    const Vector first = all(static_cast<uint8_t>(bins.top - k));
     for (size_t i = 0; i < kBlockValues; i += kLanes) {
       const Vector v = hn::Sub(first, load_bytes(bytes + i));
       found[0] = hn::Sub(found[0], hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
       found[1] = hn::Sub(found[1], hn::VecFromMask(kBytes, hn::Eq(v, all(1))));
       found[2] = hn::Sub(found[2], hn::VecFromMask(kBytes, hn::Eq(v, all(2))));
       found[3] = hn::Sub(found[3], hn::VecFromMask(kBytes, hn::Eq(v, all(3))));
+      found[4] = hn::Sub(found[4], hn::VecFromMask(kBytes, hn::Eq(v, all(4))));
     }
-    for (int j = 0; j < 4; ++j) counts.bins[k + j] = counts.top >= k + j ? sum_of(found[j]) : 0;
+    for (int j = 0; j < 5; ++j)
+      bins.count[k + j] = bins.top >= k + j ? static_cast<uint16_t>(sum_of(found[j])) : 0;
+  }
+}
+
+void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
+  uint16_t before[kBins + 1] = {};
+  for (int k = 0; k < kBins; ++k) before[k + 1] = static_cast<uint16_t>(before[k] + bins.count[k]);
+  places.counted = before[kBins];
+  for (int width = 1; width <= kSearchedWidths; ++width) {
+    const int span = (1 << width) - 1;
+    // The place is below the count, so that the least number is the first place of the least count.
+    uint32_t least = ~0u;
+    for (int first = 0; first + span <= kBins; ++first) {
+      const uint32_t outside = static_cast<uint32_t>(n) + before[first] - before[first + span];
+      const uint32_t candidate = outside << 8 | static_cast<uint32_t>(first);
+      least = candidate < least ? candidate : least;
+    }
+    places.outside[width - 1] = static_cast<uint16_t>(least >> 8);
+    places.first[width - 1] = static_cast<uint8_t>(least);
   }
 }
 
@@ -101,40 +114,57 @@ inline void place(uint8_t* at, uint64_t bits, uint8_t mask, const uint8_t* list,
   taken += static_cast<size_t>(__builtin_popcountll(bits));
 }
 
+// Calls visit(group, bits) for each group of eight bytes of which some bit is set, in order.
+template <class Visit>
+inline void for_each_group(const uint8_t* bits, const Visit& visit) {
+  uint8_t words[8] = {};
+  for (size_t i = 0; i < kBlockValues / 8; i += kLanes)
+    hn::StoreMaskBits(kBytes, hn::Ne(load_bytes(bits + i), all(0)), words + i / 8);
+  for (uint64_t groups = load_word(words); groups != 0; groups &= groups - 1) {
+    const auto group = static_cast<size_t>(__builtin_ctzll(groups));
+    visit(group, bits[group]);
+  }
+}
+
+// The bits of a plane: bit p of each code, moved to the sign.
+inline void store_plane(Vector codes, size_t p, uint8_t* plane) {
+  const hn::Repartition<uint16_t, decltype(kBytes)> words;
+  const auto moved = hn::ShiftLeftSame(hn::BitCast(words, codes), static_cast<int>(7 - p));
+  const hn::Repartition<int8_t, decltype(kBytes)> signs;
+  hn::StoreMaskBits(signs, hn::MaskFromVec(hn::BroadcastSignBit(hn::BitCast(signs, moved))), plane);
+}
+
 size_t pack_window(const uint8_t* bytes, size_t, size_t width, uint8_t top, uint8_t* planes,
                    uint8_t* list) {
-  constexpr size_t kStride = kBlockValues / 8;
   const Vector escape = all(static_cast<uint8_t>((1u << width) - 1));
-  uint8_t escapes[kStride];
+  alignas(64) uint8_t escapes[kPlaneBytes];
   for (size_t i = 0; i < kBlockValues; i += kLanes) {
     const Vector code = hn::Min(hn::Sub(all(top), load_bytes(bytes + i)), escape);
-    for (size_t p = 0; p < width; ++p)
-      hn::StoreMaskBits(kBytes, hn::TestBit(code, all(static_cast<uint8_t>(1u << p))),
-                        planes + p * kStride + i / 8);
+    for (size_t p = 0; p < width; ++p) store_plane(code, p, planes + p * kPlaneBytes + i / 8);
     hn::StoreMaskBits(kBytes, hn::Eq(code, escape), escapes + i / 8);
   }
   uint8_t* end = list;
-  for (size_t i = 0; i < kStride; ++i)
-    if (escapes[i] != 0) end = append(load_word(bytes + 8 * i), escapes[i], end);
+  for_each_group(escapes, [&](size_t group, uint64_t bits) {
+    end = append(load_word(bytes + 8 * group), bits, end);
+  });
   return static_cast<size_t>(end - list);
 }
 
 size_t unpack_window(const uint8_t* planes, size_t, size_t width, uint8_t top, uint8_t mask,
                      const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
-  constexpr size_t kStride = kBlockValues / 8;
   for (size_t i = 0; i < kBlockValues; i += kLanes)
     store_bytes(hn::And(hn::Sub(all(top), unpacked(planes, i, width)), all(mask)), bytes + i);
-  size_t taken = 0;
-  for (size_t i = 0; i < kStride; i += 8) {
-    uint64_t escapes = ~uint64_t{0};
-    for (size_t p = 0; p < width; ++p) escapes &= load_word(planes + p * kStride + i);
-    for (; escapes != 0;) {
-      const size_t group = static_cast<size_t>(__builtin_ctzll(escapes)) / 8;
-      const uint64_t bits = (escapes >> (8 * group)) & 255;
-      place(bytes + 8 * (i + group), bits, mask, list, list_bytes, taken);
-      escapes &= ~(uint64_t{255} << (8 * group));
-    }
+  alignas(64) uint8_t escapes[kPlaneBytes];
+  for (size_t i = 0; i < kPlaneBytes; i += kLanes) {
+    Vector every = all(255);
+    for (size_t p = 0; p < width; ++p)
+      every = hn::And(every, load_bytes(planes + p * kPlaneBytes + i));
+    store_bytes(every, escapes + i);
   }
+  size_t taken = 0;
+  for_each_group(escapes, [&](size_t group, uint64_t bits) {
+    place(bytes + 8 * group, bits, mask, list, list_bytes, taken);
+  });
   return taken;
 }
 
@@ -160,16 +190,21 @@ size_t unpack_nonzero(const uint8_t* bits, size_t, const uint8_t* list, size_t l
 
 }  // namespace
 
-extern const Kernels kKernels = {STRAIT_CODEC_TARGET_NAME,
-                                 split,
-                                 join,
-                                 count,
-                                 count_zeros,
-                                 pack_bits,
-                                 unpack_bits,
-                                 pack_window,
-                                 unpack_window,
-                                 pack_nonzero,
-                                 unpack_nonzero};
+extern const Kernels kKernels = {
+    .name = STRAIT_CODEC_TARGET_NAME,
+    .split = split,
+    .join = join,
+    .sum = sum,
+    .range = range,
+    .count = count,
+    .find_windows = find_windows,
+    .count_zeros = count_zeros,
+    .pack_bits = pack_bits,
+    .unpack_bits = unpack_bits,
+    .pack_window = pack_window,
+    .unpack_window = unpack_window,
+    .pack_nonzero = pack_nonzero,
+    .unpack_nonzero = unpack_nonzero,
+};
 
 }  // namespace strait::codec::STRAIT_CODEC_TARGET

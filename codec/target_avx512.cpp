@@ -34,70 +34,125 @@ inline size_t ones(uint64_t bits) {
   return static_cast<size_t>(__builtin_popcountll(bits));
 }
 
-// The largest byte, by halves.
-inline uint32_t largest_of(__m512i bytes) {
-  __m256i half =
-      _mm256_max_epu8(_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64(bytes, 1));
-  __m128i rest = _mm_max_epu8(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-  // The smallest 16-bit word has an instruction; pairs of bytes become words of their smaller
-  // complement.
-  rest = _mm_xor_si128(rest, _mm_set1_epi8(-1));
-  rest = _mm_min_epu8(rest, _mm_srli_epi16(rest, 8));
-  rest = _mm_and_si128(rest, _mm_set1_epi16(255));
-  return 255u - static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(rest)) & 255);
+inline __m128i folded(__m512i bytes, __m128i (*fold)(__m128i, __m128i)) {
+  const __m256i low = _mm512_castsi512_si256(bytes), high = _mm512_extracti64x4_epi64(bytes, 1);
+  return fold(fold(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)),
+              fold(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1)));
 }
 
-// Counts of four bins at once: bit i of planes[k] belongs to value i, a bin is one combination of
-// the four planes. The vector of a plane is all its 512 bits.
-inline void count_bins(const __m512i* planes, __m512i inside, uint32_t* bins) {
-  const __m512i low[4] = {_mm512_andnot_si512(_mm512_or_si512(planes[0], planes[1]), inside),
-                          _mm512_and_si512(_mm512_andnot_si512(planes[1], planes[0]), inside),
-                          _mm512_and_si512(_mm512_andnot_si512(planes[0], planes[1]), inside),
-                          _mm512_and_si512(_mm512_and_si512(planes[0], planes[1]), inside)};
-  for (int high = 0; high < 4; ++high) {
-    const __m512i third = (high & 1) ? planes[2] : ~planes[2];
-    const __m512i fourth = (high & 2) ? planes[3] : ~planes[3];
-    const __m512i both = _mm512_and_si512(third, fourth);
-    __m512i sums = _mm512_popcnt_epi64(_mm512_and_si512(both, low[3]));
-    for (int k = 2; k >= 0; --k)
-      sums = _mm512_add_epi64(_mm512_slli_epi64(sums, 16),
-                              _mm512_popcnt_epi64(_mm512_and_si512(both, low[k])));
-    __m256i half =
-        _mm256_add_epi64(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
-    __m128i rest = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    rest = _mm_add_epi64(rest, _mm_unpackhi_epi64(rest, rest));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(bins + 4 * high), _mm_cvtepu16_epi32(rest));
-  }
+// There is an instruction for the smallest of eight words; a word of two bytes becomes its smaller
+// byte first.
+inline uint32_t least_byte(__m512i bytes) {
+  const __m128i rest = folded(bytes, [](__m128i a, __m128i b) { return _mm_min_epu8(a, b); });
+  const __m128i words =
+      _mm_and_si128(_mm_min_epu8(rest, _mm_srli_epi16(rest, 8)), _mm_set1_epi16(255));
+  return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(words)) & 255);
 }
 
-void count_exponents(const uint8_t* bytes, size_t, ExponentCounts& counts) {
-  __m512i high = set(0), low = set(-1), sum = _mm512_setzero_si512();
-  uint32_t zeros = 0;
+ExponentRange range(const uint8_t* bytes, size_t) {
+  __m512i high = set(0), low = set(-1);
+  size_t zeros = 0;
   for (size_t v = 0; v < kVectors; ++v) {
     const __m512i values = load64(bytes + 64 * v);
     high = _mm512_max_epu8(high, values);
     low = _mm512_min_epu8(low, values);
-    sum = _mm512_add_epi64(sum, _mm512_sad_epu8(values, _mm512_setzero_si512()));
-    zeros += static_cast<uint32_t>(ones(_mm512_testn_epi8_mask(values, values)));
+    zeros += ones(_mm512_testn_epi8_mask(values, values));
   }
-  counts.max = largest_of(high);
-  counts.min = 255 - largest_of(~low);
-  counts.zeros = zeros;
-  const uint32_t rest = static_cast<uint32_t>(kBlockValues) - zeros;
-  const auto total = static_cast<uint32_t>(_mm512_reduce_add_epi64(sum));
-  const int top = (rest == 0 ? 0 : static_cast<int>(total / rest)) + kHistogramAboveMean;
-  counts.top = top < static_cast<int>(counts.max) ? top : static_cast<int>(counts.max);
+  return {least_byte(low), 255 - least_byte(_mm512_xor_si512(high, set(-1))),
+          static_cast<uint32_t>(zeros), sum(bytes, kBlockValues)};
+}
 
-  alignas(64) uint64_t planes[5][kVectors];
-  const int last = counts.top < kHistogramBins ? counts.top : kHistogramBins - 1;
-  for (size_t v = 0; v < kVectors; ++v) {
-    const __m512i code = _mm512_sub_epi8(set(counts.top), load64(bytes + 64 * v));
-    for (size_t p = 0; p < 4; ++p) planes[p][v] = _mm512_test_epi8_mask(code, set(1 << p));
-    planes[4][v] = _mm512_cmple_epu8_mask(code, set(last));
+// The sums of the four combinations of two planes, within `high`: 16 bits each, in eight words.
+inline __m512i counts_of_four(const __m512i* low, __m512i high) {
+  __m512i sums = _mm512_popcnt_epi64(_mm512_and_si512(high, low[3]));
+  for (int k = 2; k >= 0; --k)
+    sums = _mm512_add_epi64(_mm512_slli_epi64(sums, 16),
+                            _mm512_popcnt_epi64(_mm512_and_si512(high, low[k])));
+  return sums;
+}
+
+// Codes of four bits become four planes of 512 bits, all in the same order of values: two vectors
+// share their bytes, bits of eight bytes are transposed (as the matrix of an affine map of unit
+// vectors), bytes of one plane are brought into one quarter, and the quarters are transposed.
+inline void transpose_codes(const __m512i* codes, __m512i* planes) {
+  const __m512i units = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201));
+  alignas(64) static constexpr struct Order {
+    uint8_t from[64];
+    constexpr Order() : from() {
+      for (int i = 0; i < 64; ++i)
+        from[i] = static_cast<uint8_t>(8 * (i % 8) + i / 16 + (i % 16 >= 8 ? 4 : 0));
+    }
+  } kOrder;
+  __m512i rows[4];
+  for (int k = 0; k < 4; ++k) {
+    const __m512i pair = _mm512_or_si512(codes[2 * k], _mm512_slli_epi16(codes[2 * k + 1], 4));
+    rows[k] = _mm512_permutexvar_epi8(_mm512_load_si512(kOrder.from),
+                                      _mm512_gf2p8affine_epi64_epi8(units, pair, 0));
   }
-  const __m512i vectors[4] = {_mm512_load_si512(planes[0]), _mm512_load_si512(planes[1]),
-                              _mm512_load_si512(planes[2]), _mm512_load_si512(planes[3])};
-  count_bins(vectors, _mm512_load_si512(planes[4]), counts.bins);
+  const __m512i a = _mm512_shuffle_i32x4(rows[0], rows[1], 0x44);
+  const __m512i b = _mm512_shuffle_i32x4(rows[0], rows[1], 0xEE);
+  const __m512i c = _mm512_shuffle_i32x4(rows[2], rows[3], 0x44);
+  const __m512i d = _mm512_shuffle_i32x4(rows[2], rows[3], 0xEE);
+  planes[0] = _mm512_shuffle_i32x4(a, c, 0x88);
+  planes[1] = _mm512_shuffle_i32x4(a, c, 0xDD);
+  planes[2] = _mm512_shuffle_i32x4(b, d, 0x88);
+  planes[3] = _mm512_shuffle_i32x4(b, d, 0xDD);
+}
+
+void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
+  __m512i codes[kVectors], p[4];
+  for (size_t v = 0; v < kVectors; ++v)
+    codes[v] = _mm512_min_epu8(_mm512_sub_epi8(set(bins.top), load64(bytes + 64 * v)), set(15));
+  transpose_codes(codes, p);
+  const __m512i low[4] = {_mm512_ternarylogic_epi64(p[0], p[1], p[1], 0x03),
+                          _mm512_andnot_si512(p[1], p[0]), _mm512_andnot_si512(p[0], p[1]),
+                          _mm512_and_si512(p[0], p[1])};
+  const __m512i a = counts_of_four(low, _mm512_ternarylogic_epi64(p[2], p[3], p[3], 0x03));
+  const __m512i b = counts_of_four(low, _mm512_andnot_si512(p[3], p[2]));
+  const __m512i c = counts_of_four(low, _mm512_andnot_si512(p[2], p[3]));
+  const __m512i d = counts_of_four(low, _mm512_and_si512(p[2], p[3]));
+  const __m512i ab = _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+  const __m512i cd = _mm512_add_epi64(_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
+  const auto add = [](__m128i x, __m128i y) { return _mm_add_epi64(x, y); };
+  const __m256i all = _mm256_set_m128i(folded(cd, add), folded(ab, add));
+  // Codes beyond top are exponents that have wrapped around.
+  const int last = bins.top < kBins ? bins.top : kBins - 1;
+  const auto valid = static_cast<__mmask16>((2u << last) - 1);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), _mm256_maskz_mov_epi16(valid, all));
+}
+
+// The least word of sixteen, its place in the upper half.
+inline uint32_t least_word(__m256i words) {
+  const __m128i low = _mm_minpos_epu16(_mm256_castsi256_si128(words));
+  const __m128i high = _mm_minpos_epu16(_mm256_extracti128_si256(words, 1));
+  const auto a = static_cast<uint32_t>(_mm_cvtsi128_si32(low));
+  const auto b = static_cast<uint32_t>(_mm_cvtsi128_si32(high)) + (8u << 16);
+  return (b & 0xFFFF) < (a & 0xFFFF) ? b : a;
+}
+
+void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
+  // before[k] is the sum of the bins before k: sums within halves, then the lower half's total.
+  __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bins.count));
+  before = _mm256_add_epi16(before, _mm256_slli_si256(before, 2));
+  before = _mm256_add_epi16(before, _mm256_slli_si256(before, 4));
+  before = _mm256_add_epi16(before, _mm256_slli_si256(before, 8));
+  const __m256i places16 = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m256i half = _mm256_permutexvar_epi16(_mm256_set1_epi16(7), before);
+  before = _mm256_mask_add_epi16(before, 0xFF00, before, half);
+  places.counted = static_cast<uint32_t>(_mm256_extract_epi16(before, 14)) & 0xFFFF;
+  const __m256i previous = _mm256_sub_epi16(places16, _mm256_set1_epi16(1));
+  before = _mm256_maskz_permutexvar_epi16(0xFFFE, previous, before);
+  const __m256i rest = _mm256_add_epi16(before, _mm256_set1_epi16(static_cast<short>(n)));
+  for (int width = 1; width <= kSearchedWidths; ++width) {
+    const int span = (1 << width) - 1;
+    const __m256i end = _mm256_add_epi16(places16, _mm256_set1_epi16(static_cast<short>(span)));
+    const __m256i outside = _mm256_sub_epi16(rest, _mm256_permutexvar_epi16(end, before));
+    const auto beyond = static_cast<__mmask16>(~((2u << (kBins - span)) - 1));
+    const uint32_t least =
+        least_word(_mm256_mask_mov_epi16(outside, beyond, _mm256_set1_epi16(-1)));
+    places.outside[width - 1] = static_cast<uint16_t>(least);
+    places.first[width - 1] = static_cast<uint8_t>(least >> 16);
+  }
 }
 
 template <size_t width>
@@ -138,8 +193,9 @@ size_t pack_window(const uint8_t* bytes, size_t, size_t width, uint8_t top, uint
 
 // The next 64 bytes of a list, as many as there are.
 inline __m512i list_bytes_at(const uint8_t* list, size_t taken, size_t list_bytes) {
-  const size_t left = taken < list_bytes ? list_bytes - taken : 0;
-  const uint64_t readable = left < 64 ? (uint64_t{1} << left) - 1 : ~uint64_t{0};
+  size_t left = taken < list_bytes ? list_bytes - taken : 0;
+  left = left < 64 ? left : 64;
+  const uint64_t readable = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(left));
   return _mm512_maskz_loadu_epi8(readable, list + taken);
 }
 
@@ -209,9 +265,22 @@ size_t unpack_nonzero(const uint8_t* bits, size_t, const uint8_t* list, size_t l
 
 }  // namespace
 
-extern const Kernels kKernels = {"avx512",      split,        join,          count_exponents,
-                                 count_zeros,   pack_bits,    unpack_bits,   pack_window,
-                                 unpack_window, pack_nonzero, unpack_nonzero};
+extern const Kernels kKernels = {
+    .name = "avx512",
+    .split = split,
+    .join = join,
+    .sum = sum,
+    .range = range,
+    .count = count,
+    .find_windows = find_windows,
+    .count_zeros = count_zeros,
+    .pack_bits = pack_bits,
+    .unpack_bits = unpack_bits,
+    .pack_window = pack_window,
+    .unpack_window = unpack_window,
+    .pack_nonzero = pack_nonzero,
+    .unpack_nonzero = unpack_nonzero,
+};
 
 }  // namespace strait::codec::avx512
 #endif
