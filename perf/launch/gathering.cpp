@@ -78,6 +78,9 @@ class Gathering {
       return {};
     }
     UniqueFd fd = std::move(newcomer->fd);
+    const Hello own{Hello::kMagic, 0, size_};
+    if (!send_all(fd.get(), std::as_bytes(std::span(&own, 1)), Deadline::after_ms(0)).ok())
+      return {};  // gone already; it is missing then
     if (hello.size != size_ || hello.rank < 1 || hello.rank >= size_) {
       peers_.push_back(std::move(fd));  // so that it hears the reason too
       return error(Code::kInvalidUsage,

@@ -13,6 +13,8 @@
 namespace strait::perf {
 namespace {
 
+constexpr int64_t kHelloMs = 10'000;
+
 class Rendezvous : public Launcher {
  public:
   // peers: by rank at process 0; elsewhere process 0's connection alone.
@@ -95,6 +97,13 @@ Result<UniqueFd> join(const LaunchEnvironment& environment, Deadline deadline) {
   STRAIT_ASSIGN(UniqueFd fd, connect_to(environment.address, environment.port, deadline));
   const Hello hello{Hello::kMagic, environment.rank, environment.size};
   STRAIT_TRY(send_all(fd.get(), std::as_bytes(std::span(&hello, 1)), deadline));
+  Hello host{0, 0, 0};
+  const Status met =
+      recv_all(fd.get(), std::as_writable_bytes(std::span(&host, 1)), Deadline::after_ms(kHelloMs));
+  if (!met.ok() || host.magic != Hello::kMagic)
+    return error(Code::kSystemError,
+                 "what listens at {}:{} is not our process 0; set MASTER_PORT to a free port",
+                 environment.address, environment.port);
   Answer answer;
   // Process 0 tells who is missing; it may have started later than we did.
   const Deadline patience =

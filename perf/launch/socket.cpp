@@ -38,6 +38,15 @@ Result<UniqueFd> listen_family(int family, const sockaddr* address, socklen_t by
   return fd;
 }
 
+// On a loopback port where nobody listens, a connection can meet its own other end.
+bool meets_itself(int fd) {
+  sockaddr_storage own{}, other{};
+  socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes);
+  ::getpeername(fd, reinterpret_cast<sockaddr*>(&other), &other_bytes);
+  return own_bytes == other_bytes && std::memcmp(&own, &other, own_bytes) == 0;
+}
+
 // One attempt at one address.
 Result<UniqueFd> connect_once(const addrinfo& place, Deadline deadline) {
   UniqueFd fd(::socket(place.ai_family, kFlags, 0));
@@ -52,6 +61,7 @@ Result<UniqueFd> connect_once(const addrinfo& place, Deadline deadline) {
     errno = failure;
     return system_error("connect");
   }
+  if (meets_itself(fd.get())) return error(Code::kSystemError, "connect: nobody listens");
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   return fd;

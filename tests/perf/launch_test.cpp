@@ -197,6 +197,22 @@ TEST(Rendezvous, NamesTheVariableOfATakenPort) {
   EXPECT_THAT(root.message(), AllOf(HasSubstr(std::to_string(port)), HasSubstr("MASTER_PORT")));
 }
 
+TEST(Rendezvous, NoticesThatTheListenerIsAStranger) {
+  const int port = free_port();
+  const auto listener = listen_on(port, "MASTER_PORT");
+  ASSERT_TRUE(listener.ok());
+  std::thread stranger([&] {
+    const auto guest = accept_one(listener->get(), Deadline::after_ms(10'000));
+    ASSERT_TRUE(guest.ok() && *guest);
+    const std::string reply = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    ASSERT_TRUE(
+        send_all(guest->get(), std::as_bytes(std::span(reply)), Deadline::after_ms(1000)).ok());
+  });
+  const Status status = launch_rendezvous(place(1, 2, port), {}).status();
+  stranger.join();
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("is not our process 0"), HasSubstr("MASTER_PORT")));
+}
+
 TEST(Rendezvous, SaysWhenNobodyListens) {
   const Status status = launch_rendezvous(place(1, 2, free_port(), 300), {}).status();
   EXPECT_EQ(status.code(), Code::kTimeout);

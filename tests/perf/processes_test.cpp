@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr const char* kArguments = " -b 1K -e 64K -f 64 -n 3 -d bfloat16";
 
 int next_port() {
-  static int port = 21'000 + static_cast<int>(::getpid()) % 20'000;
+  static int port = 10'000 + static_cast<int>(::getpid()) % 20'000;  // below those of clients
   return ++port;
 }
 
@@ -106,7 +106,8 @@ TEST(Processes, RunUnderOpenMpi) {
   EXPECT_THAT(finished.output, HasSubstr("#  Rank  7 Group"));
   const Finished refused = run_command(mpirun + kProgram + " --racks 3");
   EXPECT_NE(refused.exit_code, 0);
-  EXPECT_EQ(occurrences(refused.output, "--racks 3 does not divide the 8 ranks"), 8);
+  // The first to end may have mpirun end the others before they have spoken.
+  EXPECT_GE(occurrences(refused.output, "--racks 3 does not divide the 8 ranks"), 1);
 }
 
 TEST(Processes, RunUnderMpich) {
