@@ -1,9 +1,11 @@
-// The two ends of a link: one direction between two ranks on one lane, a ring of slots, nothing blocks. The sender fills a
-// slot in place (a codec encodes straight into it); the receiver reads it in place (a reduction reads straight out of it).
+// The two ends of a link: one direction between two ranks on one lane, a ring of slots, nothing
+// blocks. The sender fills a slot in place (a codec encodes straight into it); the receiver reads
+// it in place (a reduction reads straight out of it).
 //
-// Threads: each end belongs to one thread at a time, except that commit() may come from another thread than send_slot() (the
-// throttle's), and abort() from any. Messages arrive complete, in order, exactly once, or the link fails. When something
-// changes that the owner may wait for (slot free, message there, failure), the link rings the doorbell of its LinkSpec.
+// Threads: each end belongs to one thread at a time, except that commit() may come from another
+// thread than send_slot() (the throttle's), and abort() from any. Messages arrive complete, in
+// order, exactly once, or the link fails. When something changes that the owner may wait for (slot
+// free, message there, failure), the link rings the doorbell of its LinkSpec.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +20,19 @@ class SendLink {
  public:
   virtual ~SendLink() = default;
 
-  // Takes the next free slot; empty when every slot is in flight or the link failed. Several slots may be taken before
-  // they are committed.
+  // Takes the next free slot; empty when every slot is in flight or the link failed. Several slots
+  // may be taken before they are committed.
   virtual std::span<std::byte> send_slot() = 0;
-  // Posts the earliest taken slot, with its first `bytes` bytes (1 or more). The tag arrives with the message.
+  // Posts the earliest taken slot, with its first `bytes` bytes (1 or more). The tag arrives with
+  // the message.
   virtual void commit(size_t bytes, uint32_t tag) = 0;
-  // True when everything committed has left this process's hands (the far end may not have read it yet).
+  // True when everything committed has left this process's hands (the far end may not have read it
+  // yet).
   virtual bool flushed() const = 0;
   // Ok while the link works; else the first failure, in a sentence that names the peer.
   virtual Status status() const = 0;
-  // Fails the link on both ends; the peer's status carries the message of `why`. Idempotent, the first wins.
+  // Fails the link on both ends; the peer's status carries the message of `why`. Idempotent, the
+  // first wins.
   virtual void abort(const Status& why) = 0;
 };
 

@@ -1,9 +1,11 @@
-// Transport: one way to join two ranks. It says what a peer must know to reach it (address), whether it reaches a peer (by
-// trying), and makes the two ends of a link. One instance per communicator; to add one: a folder, a line in all.cpp, a
-// line in the contract test. Wrappers (throttle, trace, fault) hold another transport.
+// Transport: one way to join two ranks. It says what a peer must know to reach it (address),
+// whether it reaches a peer (by trying), and makes the two ends of a link. One instance per
+// communicator; to add one: a folder, a line in all.cpp, a line in the contract test. Wrappers
+// (throttle, trace, fault) hold another transport.
 //
-// connect() needs nothing of the peer but its background reactor; accept() waits for the peer's connect(). So whoever
-// connects all its senders before it accepts its receivers cannot deadlock. Both may be called from any thread.
+// connect() needs nothing of the peer but its background reactor; accept() waits for the peer's
+// connect(). So whoever connects all its senders before it accepts its receivers cannot deadlock.
+// Both may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +36,11 @@ struct LinkSpec {
 // What a transport knows about the communicator it serves.
 struct TransportContext {
   int rank = 0;
-  uint64_t comm_key = 0;                // tells this communicator from all others, equal on its ranks
-  std::vector<std::byte> secret;        // 32 bytes shared by the ranks: who cannot prove it is not let in
+  uint64_t comm_key = 0;          // tells this communicator from all others, equal on its ranks
+  std::vector<std::byte> secret;  // 32 bytes shared by the ranks: who cannot prove it is not let in
   Config config;
-  Doorbell* doorbell = nullptr;         // of this rank: rung by its links; outlives the transport
-  int doorbell_fd = -1;                 // memory behind the doorbell (memfd), for processes of this host
+  Doorbell* doorbell = nullptr;  // of this rank: rung by its links; outlives the transport
+  int doorbell_fd = -1;          // memory behind the doorbell (memfd), for processes of this host
 };
 
 // Rough figures for choosing between transports that reach the same peer.
@@ -55,8 +57,8 @@ class Transport {
   virtual LinkSpeed speed() const = 0;
   // Bytes a peer needs for reach() and connect(); handed round when the communicator is made.
   virtual std::string address() const = 0;
-  // Ok if this transport reaches the peer, else why not ("other host", "shared memory cannot be attached: ..."). Tries;
-  // does not compare names.
+  // Ok if this transport reaches the peer, else why not ("other host", "shared memory cannot be
+  // attached: ..."). Tries; does not compare names.
   virtual Status reach(int peer, const std::string& peer_address, Deadline deadline) = 0;
   virtual Result<std::unique_ptr<SendLink>> connect(const std::string& peer_address,
                                                     const LinkSpec& spec, Deadline deadline) = 0;
