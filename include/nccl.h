@@ -1,11 +1,12 @@
-/* The NCCL-compatible C API of Strait. Programs written for NCCL compile against this header and link libnccl.so.2
- * unchanged. Names, numbers and struct layouts are NCCL's; every function also exists under the prefix pnccl (strong; the
- * nccl name is weak) so that profilers can interpose.
+/* The NCCL-compatible C API of Strait. Programs written for NCCL compile against this header and
+ * link libnccl.so.2 unchanged. Names, numbers and struct layouts are NCCL's; every function also
+ * exists under the prefix pnccl (strong; the nccl name is weak) so that profilers can interpose.
  *
- * Counts are elements of the data type unless said otherwise. Buffers of a rank on the host device are ordinary memory.
- * A NULL stream completes before the call (or the outermost ncclGroupEnd) returns; a stream from strait.h is asynchronous.
- * A communicator may be used by one thread at a time, except for ncclCommAbort and ncclCommGetAsyncError. On any error
- * other than ncclInProgress, ncclGetLastError says in one sentence what happened and what to do. */
+ * Counts are elements of the data type unless said otherwise. Buffers of a rank on the host device
+ * are ordinary memory. A NULL stream completes before the call (or the outermost ncclGroupEnd)
+ * returns; a stream from strait.h is asynchronous. A communicator may be used by one thread at a
+ * time, except for ncclCommAbort and ncclCommGetAsyncError. On any error other than ncclInProgress,
+ * ncclGetLastError says in one sentence what happened and what to do. */
 #ifndef NCCL_H_
 #define NCCL_H_
 
@@ -59,7 +60,8 @@ typedef enum {
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_UNDEF_FLOAT (-1.0f)
 
-/* Layout of NCCL 2.17. Structs of older and newer headers are accepted; fields unknown to this library are ignored. */
+/* Layout of NCCL 2.17. Structs of older and newer headers are accepted; fields unknown to this
+ * library are ignored. */
 typedef struct ncclConfig_v21700 {
   size_t size;
   unsigned int magic;
@@ -120,25 +122,28 @@ typedef enum { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 } ncclScalarRes
 /* The level of NCCL this library provides, as NCCL_VERSION_CODE. */
 NCCL_DECLARE(ncclResult_t, GetVersion, (int* version));
 
-/* An id for one new communicator, to be given to all its ranks. The calling process hosts their meeting point until all have
- * joined. */
-NCCL_DECLARE(ncclResult_t, GetUniqueId, (ncclUniqueId* uniqueId));
+/* An id for one new communicator, to be given to all its ranks. The calling process hosts their
+ * meeting point until all have joined. */
+NCCL_DECLARE(ncclResult_t, GetUniqueId, (ncclUniqueId * uniqueId));
 
-/* Makes rank `rank` of a communicator of `nranks`. Returns when all ranks have joined and agreed, or fails on every rank
- * with the reason. Several ranks of one thread: between ncclGroupStart and ncclGroupEnd. */
+/* Makes rank `rank` of a communicator of `nranks`. Returns when all ranks have joined and agreed,
+ * or fails on every rank with the reason. Several ranks of one thread: between ncclGroupStart and
+ * ncclGroupEnd. */
 NCCL_DECLARE(ncclResult_t, CommInitRank,
              (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank));
 NCCL_DECLARE(ncclResult_t, CommInitRankConfig,
              (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config));
 
-/* A communicator of ndev ranks in this process; comms receives ndev handles. devlist NULL means 0..ndev-1. */
+/* A communicator of ndev ranks in this process; comms receives ndev handles. devlist NULL means
+ * 0..ndev-1. */
 NCCL_DECLARE(ncclResult_t, CommInitAll, (ncclComm_t * comms, int ndev, const int* devlist));
 
 /* Completes everything enqueued; the communicator may then only be destroyed or aborted. */
 NCCL_DECLARE(ncclResult_t, CommFinalize, (ncclComm_t comm));
 /* Finalizes if that was not done, and frees. NULL is allowed. */
 NCCL_DECLARE(ncclResult_t, CommDestroy, (ncclComm_t comm));
-/* Stops everything that runs on the communicator, here and on its peers, and frees. Callable while another thread waits. */
+/* Stops everything that runs on the communicator, here and on its peers, and frees. Callable while
+ * another thread waits. */
 NCCL_DECLARE(ncclResult_t, CommAbort, (ncclComm_t comm));
 
 NCCL_DECLARE(const char*, GetErrorString, (ncclResult_t result));
@@ -154,14 +159,15 @@ NCCL_DECLARE(ncclResult_t, CommUserRank, (const ncclComm_t comm, int* rank));
 NCCL_DECLARE(ncclResult_t, MemAlloc, (void** ptr, size_t size));
 NCCL_DECLARE(ncclResult_t, MemFree, (void* ptr));
 
-/* An operation that multiplies each rank's input by its own scalar and sums. Valid until ncclRedOpDestroy; calls already
- * made keep it. */
+/* An operation that multiplies each rank's input by its own scalar and sums. Valid until
+ * ncclRedOpDestroy; calls already made keep it. */
 NCCL_DECLARE(ncclResult_t, RedOpCreatePreMulSum,
              (ncclRedOp_t * op, void* scalar, ncclDataType_t datatype,
               ncclScalarResidence_t residence, ncclComm_t comm));
 NCCL_DECLARE(ncclResult_t, RedOpDestroy, (ncclRedOp_t op, ncclComm_t comm));
 
-/* recvbuff of the root = reduction of all sendbuffs. In place: sendbuff == recvbuff. recvbuff is ignored off root. */
+/* recvbuff of the root = reduction of all sendbuffs. In place: sendbuff == recvbuff. recvbuff is
+ * ignored off root. */
 NCCL_DECLARE(ncclResult_t, Reduce,
              (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
               ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream));
@@ -169,11 +175,13 @@ NCCL_DECLARE(ncclResult_t, Reduce,
 NCCL_DECLARE(ncclResult_t, Bcast,
              (void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
               cudaStream_t stream));
-/* recvbuff of every rank = sendbuff of the root, whose sendbuff alone is read. In place: sendbuff == recvbuff. */
+/* recvbuff of every rank = sendbuff of the root, whose sendbuff alone is read. In place: sendbuff
+ * == recvbuff. */
 NCCL_DECLARE(ncclResult_t, Broadcast,
              (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
               ncclComm_t comm, cudaStream_t stream));
-/* recvbuff = reduction of all sendbuffs, the same bits on every rank. In place: sendbuff == recvbuff. */
+/* recvbuff = reduction of all sendbuffs, the same bits on every rank. In place: sendbuff ==
+ * recvbuff. */
 NCCL_DECLARE(ncclResult_t, AllReduce,
              (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream));
@@ -182,23 +190,28 @@ NCCL_DECLARE(ncclResult_t, AllReduce,
 NCCL_DECLARE(ncclResult_t, ReduceScatter,
              (const void* sendbuff, void* recvbuff, size_t recvcount, ncclDataType_t datatype,
               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream));
-/* recvbuff receives nranks*sendcount elements, block i from rank i. In place: sendbuff == recvbuff + rank*sendcount. */
+/* recvbuff receives nranks*sendcount elements, block i from rank i. In place: sendbuff == recvbuff
+ * + rank*sendcount. */
 NCCL_DECLARE(ncclResult_t, AllGather,
              (const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
               ncclComm_t comm, cudaStream_t stream));
-/* Block i of sendbuff goes to rank i; block i of recvbuff comes from rank i; count elements each. Not in place. */
+/* Block i of sendbuff goes to rank i; block i of recvbuff comes from rank i; count elements each.
+ * Not in place. */
 NCCL_DECLARE(ncclResult_t, AlltoAll,
              (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
               ncclComm_t comm, cudaStream_t stream));
-/* Block i of the root's recvbuff = sendbuff of rank i. In place at the root: sendbuff == recvbuff + root*count. */
+/* Block i of the root's recvbuff = sendbuff of rank i. In place at the root: sendbuff == recvbuff +
+ * root*count. */
 NCCL_DECLARE(ncclResult_t, Gather,
              (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
               ncclComm_t comm, cudaStream_t stream));
-/* recvbuff of rank i = block i of the root's sendbuff. In place at the root: recvbuff == sendbuff + root*count. */
+/* recvbuff of rank i = block i of the root's sendbuff. In place at the root: recvbuff == sendbuff +
+ * root*count. */
 NCCL_DECLARE(ncclResult_t, Scatter,
              (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
               ncclComm_t comm, cudaStream_t stream));
-/* To and from one peer, matched in call order; several that must run together belong into one group. */
+/* To and from one peer, matched in call order; several that must run together belong into one
+ * group. */
 NCCL_DECLARE(ncclResult_t, Send,
              (const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
               ncclComm_t comm, cudaStream_t stream));
@@ -206,7 +219,8 @@ NCCL_DECLARE(ncclResult_t, Recv,
              (void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
               cudaStream_t stream));
 
-/* Calls between start and end are carried out together when the outermost group ends. Per thread; may nest. */
+/* Calls between start and end are carried out together when the outermost group ends. Per thread;
+ * may nest. */
 NCCL_DECLARE(ncclResult_t, GroupStart, (void));
 NCCL_DECLARE(ncclResult_t, GroupEnd, (void));
 

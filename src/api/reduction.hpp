@@ -1,4 +1,5 @@
-// From NCCL's reduction operations, built in or a user's, to a kind and its scalar. Any thread.
+// From NCCL's reduction operations, built in or a user's, to a kind and its scalar. Looks only at
+// the communicator's handle. Any thread.
 #pragma once
 
 #include <array>

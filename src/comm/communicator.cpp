@@ -226,9 +226,7 @@ void Communicator::fail(const Status& why) {
     failure_ = why;
   }
   log_warn("rank {}: {}", parts_.rank, why.message());
-  // What came from a peer already says whose failure it is.
-  connections_.abort(
-      why.code() == Code::kRemoteError ? why : why.at(fmt::format("rank {}", parts_.rank)));
+  connections_.abort(why);
   parts_.doorbell->ring();
 }
 

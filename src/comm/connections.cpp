@@ -60,6 +60,7 @@ Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadl
 Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline deadline) {
   if (receivers_.contains(key)) return Status();
   const auto [lane, peer] = key;
+  const int64_t begin_ns = now_ns();
   while (true) {
     // In short turns, so that an abort from another thread ends the wait.
     STRAIT_TRY(aborted());
@@ -67,8 +68,12 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
     auto link = routes_[peer].transport->accept(
         routes_[peer].address, spec(plan, peer, rank_, lane), Deadline::after_ns(turn_ns));
     if (!link.ok()) {
-      if (link.status().code() != Code::kTimeout || deadline.passed()) return link.status();
-      continue;
+      if (link.status().code() != Code::kTimeout) return link.status();
+      if (!deadline.passed()) continue;
+      return error(Code::kTimeout,
+                   "rank {} waited {} ms for rank {} to open lane {}: look at that rank, or raise "
+                   "STRAIT_INIT_TIMEOUT_MS",
+                   rank_, (now_ns() - begin_ns) / 1'000'000, peer, lane);
     }
     std::lock_guard lock(mutex_);
     if (!aborted_.ok()) (*link)->abort(aborted_);
@@ -85,12 +90,16 @@ Status Connections::aborted() const {
 std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane) {
   auto bound = std::make_unique<BoundPlan>();
   bound->plan = std::move(plan);
+  const bool slots_to_spare = shape_.slots > static_cast<uint32_t>(bound->plan.slots_min);
   for (size_t i = 0; i < bound->plan.lanes.size(); ++i) {
     const int lane = first_lane + static_cast<int>(i);
     std::vector<StepPorts>& ports = bound->ports.emplace_back();
-    for (const Step& step : bound->plan.lanes[i].steps) {
+    const std::vector<SumRole> sums = find_sums(bound->plan.lanes[i]);
+    for (size_t index = 0; index < sums.size(); ++index) {
+      const Step& step = bound->plan.lanes[i].steps[index];
       StepPorts& port = ports.emplace_back();
       if (step.count == 0) continue;
+      if (slots_to_spare) port.sum = sums[index];
       if (step.send_to != kNoPeer) port.send = &senders_.at(Key(lane, step.send_to))->port;
       if (step.recv_from != kNoPeer) port.recv = receivers_.at(Key(lane, step.recv_from)).get();
     }

@@ -1,5 +1,5 @@
-// Host streams as the API hands them out: opaque handles. A default stream (null, or CUDA's 1 and 2) has nothing to wait
-// for, since its work is done when the call returns. Any thread.
+// Host streams as the API hands them out: opaque handles. A default stream (null, or CUDA's 1 and
+// 2) has nothing to wait for, since its work is done when the call returns. Any thread.
 #pragma once
 
 #include "base/status.hpp"

@@ -57,6 +57,7 @@ HostExecution::HostExecution(const BoundPlan& bound, HostCall call, TrafficCount
       scales_input_(reduces(call_.request.collective) && call_.arithmetic.has_scale),
       element_bytes_(size_of(call_.arithmetic.type)),
       accumulator_bytes_(accumulator_size(call_.arithmetic.type)),
+      sums_(bound.plan.lanes.size()),
       interpreter_(bound.plan, runner_) {}
 
 Result<Ran> HostExecution::run(const Piece& piece) {
@@ -78,9 +79,36 @@ Result<Ran> HostExecution::run(const Piece& piece) {
     STRAIT_TRY(named(ports.send->link->status()));
     return Ran::kBlocked;
   }
+  if (ports.sum != SumRole::kAlone) {
+    STRAIT_TRY(sum(piece, message, ports));
+    return Ran::kDone;
+  }
   STRAIT_TRY(handle(piece, message, ports.send));
   if (ports.recv != nullptr) ports.recv->release();
   return Ran::kDone;
+}
+
+// A step of a folded sum: takes note of its contributions; the last one adds up and gives the slots
+// back.
+Status HostExecution::sum(const Piece& piece, const Message& message, const StepPorts& ports) {
+  const Step& step = *piece.step;
+  Sum& sum = sums_[piece.lane];
+  if (step.source && step.source->buffer != Buffer::kScratch)
+    sum.operands.push_back(operand(*step.source, piece));
+  if (ports.recv != nullptr) {
+    STRAIT_TRY(check(piece, message));
+    sum.operands.push_back({.data = message.bytes.data()});
+    sum.held.push_back(ports.recv);
+  }
+  if (step.addend) sum.operands.push_back(operand(*step.addend, piece));
+  if (ports.sum == SumRole::kPart) return Status();
+  const Output out = destination(piece, ports.send);
+  combine_many(call_.arithmetic, out, sum.operands, step.finish, piece.count);
+  if (ports.send != nullptr) send_value(piece, {.data = out.data, .form = out.form}, *ports.send);
+  for (RecvLink* link : sum.held) link->release();
+  sum.operands.clear();
+  sum.held.clear();
+  return Status();
 }
 
 Status HostExecution::handle(const Piece& piece, const Message& message, SendPort* send) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "codec/codec.hpp"
 #include "exec/ports.hpp"
@@ -65,6 +66,7 @@ class HostExecution {
   };
 
   Result<Ran> run(const Piece& piece);
+  Status sum(const Piece& piece, const Message& message, const StepPorts& ports);
   Status handle(const Piece& piece, const Message& message, SendPort* send);
   void compute(const Piece& piece, const Operand& first, const Operand& second, SendPort* send);
   Status receive_coded(const Piece& piece, const Message& message, SendPort* send);
@@ -90,6 +92,12 @@ class HostExecution {
   bool scales_input_;
   size_t element_bytes_;
   size_t accumulator_bytes_;
+  // The contributions of each lane's folded sum so far, and the links whose messages they lie in.
+  struct Sum {
+    std::vector<Operand> operands;
+    std::vector<RecvLink*> held;
+  };
+  std::vector<Sum> sums_;
   Runner runner_{this};
   Interpreter<Runner> interpreter_;
 };

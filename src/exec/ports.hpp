@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/status.hpp"
+#include "exec/sums.hpp"
 #include "plan/plan.hpp"
 #include "transport/link.hpp"
 
@@ -31,6 +31,7 @@ struct SendPort {
 struct StepPorts {
   SendPort* send = nullptr;
   RecvLink* recv = nullptr;
+  SumRole sum = SumRole::kAlone;
 };
 
 // A plan ready to run: the ports of every step as ports[lane][step], and for every lane where in

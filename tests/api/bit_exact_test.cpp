@@ -2,6 +2,7 @@
 // with sizes and layouts that make coded edges, gives the same bytes on every rank.
 
 #include <cstring>
+#include <ostream>
 #include <random>
 
 #include "base/types.hpp"
@@ -42,6 +43,10 @@ struct Case {
   const char* ranks_per_domain;
   const char* algorithm;
 };
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << name_of(c.type) << " " << c.algorithm << " " << c.rank_count << " ranks";
+}
 
 std::vector<Bytes> results(const Case& c, const char* compress, size_t count,
                            uint64_t* wire_bytes) {

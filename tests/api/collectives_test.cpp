@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <ostream>
+
 #include "tests/api/values.hpp"
 #include "tests/api/world.hpp"
 
@@ -20,6 +22,10 @@ struct Layout {
   int rank_count;
   Settings settings;
 };
+
+void PrintTo(const Layout& layout, std::ostream* out) {
+  *out << layout.name;
+}
 
 const std::vector<Layout> kLayouts = {
     {"alone", 1, kOneDomain},
