@@ -10,7 +10,6 @@
 namespace strait::net {
 namespace {
 
-constexpr int kBufferBytes = 4 << 20;
 constexpr int kKeepIdleS = 15;
 constexpr int kKeepIntervalS = 5;
 constexpr int kKeepProbes = 6;
@@ -18,15 +17,6 @@ constexpr int kKeepProbes = 6;
 void set_option(int fd, int level, int option, int value) {
   // Every option here makes a good connection better; without it the connection still works.
   [[maybe_unused]] const int rc = setsockopt(fd, level, option, &value, sizeof value);
-}
-
-// A fixed size switches the kernel's own growing of the buffer off, so it pays only where it is
-// granted in full.
-void grow_buffer(int fd, int option, int force_option) {
-  int before = 0;
-  socklen_t length = sizeof before;
-  if (getsockopt(fd, SOL_SOCKET, option, &before, &length) != 0 || before >= kBufferBytes) return;
-  set_option(fd, SOL_SOCKET, force_option, kBufferBytes);
 }
 
 template <class Getter>
@@ -52,8 +42,6 @@ void tune_socket(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleS);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalS);
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  grow_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE);
-  grow_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE);
 }
 
 void limit_unacknowledged(int fd, int64_t timeout_ms) {

@@ -12,8 +12,8 @@ namespace strait::net {
 
 // A non-blocking, close-on-exec stream socket.
 Result<UniqueFd> open_socket(int family);
-// No delay, buffers as large as the system allows, keepalive: a silent peer host is noticed within
-// a minute.
+// No delay, keepalive: a silent peer host is noticed within a minute. The buffers are left to the
+// kernel, which grows them as the connection needs.
 void tune_socket(int fd);
 // Gives up a connection whose sent bytes nobody acknowledged for so long.
 void limit_unacknowledged(int fd, int64_t timeout_ms);
