@@ -42,7 +42,7 @@ Result<UniqueFd> connect_to(const std::string& address, int rank, Deadline deadl
     if (errno != EAGAIN && errno != EINTR)
       return system_error(fmt::format("connecting to the Unix socket of rank {}", rank));
     if (deadline.passed()) return late(rank);
-    usleep(1000);  // its queue of connections is full
+    poll(nullptr, 0, 1);  // its queue of connections is full: look again in a millisecond
   }
   return line;
 }
