@@ -1,5 +1,6 @@
-// Choice: how a request will be carried out, made from values equal on all ranks, so that every rank makes the same. A plain
-// value; its text form is logged in one line with the reason. Compression is not part of it: it changes wires, never plans.
+// Choice: how a request will be carried out, made from values equal on all ranks, so that every
+// rank makes the same. A plain value; its text form is logged in one line with the reason.
+// Compression is not part of it: it changes wires, never plans.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +28,15 @@ enum class Algorithm : uint8_t {
 struct Choice {
   Algorithm algorithm = Algorithm::kRing;
   int lanes = 1;
-  uint64_t piece = 1;    // elements per round and lane, at most (slot bytes / element bytes)
-  std::string reason;    // for the log
+  uint64_t piece = 1;  // elements per round and lane, at most (slot bytes / element bytes)
+  std::string reason;  // for the log
 };
 
 std::string_view name_of(Algorithm algorithm);
 
-// Depends on its arguments only. Where the collective has no such algorithm as the setting asks for, the choice is made as
-// for auto and the reason says so; a setting that is no algorithm at all is an error.
+// Depends on its arguments only. Where the collective has no such algorithm as the setting asks
+// for, the choice is made as for auto and the reason says so; a setting that is no algorithm at all
+// is an error.
 Result<Choice> choose(const Request& request, const Topology& topology, const Config& config);
 
 // The plan of one rank. Pure: any rank can make any rank's plan.

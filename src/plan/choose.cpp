@@ -27,6 +27,7 @@ constexpr uint64_t kRingBytesPerRank = 4 << 10;
 constexpr int kAutoLanesMax = 4;
 // Messages of more lanes should not fall below this: a wake-up costs about as much as moving it.
 constexpr uint64_t kPieceBytesMin = 32 << 10;
+constexpr uint64_t kWidestElement = 8;  // bytes, of any type
 
 // What the choice depends on, and nothing else.
 struct Case {
@@ -150,6 +151,10 @@ int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
 uint64_t choose_piece(const Case& it, const Choice& choice, const Config& config) {
   uint64_t bytes = static_cast<uint64_t>(config.slot_bytes);
   if (config.chunk_bytes > 0) bytes = std::min(bytes, static_cast<uint64_t>(config.chunk_bytes));
+  // Sender and receiver may count in different types: the same bytes must fill a slot for both.
+  if (choice.algorithm == Algorithm::kPointToPoint)
+    return std::max(bytes / kWidestElement, uint64_t{1}) * kWidestElement /
+           size_of(it.request.type);
   const uint64_t most = std::max<uint64_t>(1, bytes / size_of(it.request.type));
   const uint64_t share = largest_part(it.request.count, choice.lanes);
   const uint64_t block = largest_part(share, block_count(it, choice.algorithm));

@@ -1,6 +1,7 @@
-// The one interpreter: walks the lanes, rounds and steps of a plan over some machine. The machine decides what a value is
-// (contributions, a time, bytes) and whether a piece can run now; the order of things is decided here, once, for all.
-// One thread per interpreter. Costs nothing beside the machine's own work; allocates only when made.
+// The one interpreter: walks the lanes, rounds and steps of a plan over some machine. The machine
+// decides what a value is (contributions, a time, bytes) and whether a piece can run now; the order
+// of things is decided here, once, for all. One thread per interpreter. Costs nothing beside the
+// machine's own work; allocates only when made.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +18,16 @@ namespace strait {
 struct Piece {
   const Step* step;
   int lane;
-  size_t index;        // of the step in its lane
+  size_t index;  // of the step in its lane
   uint64_t round;
-  uint64_t offset;     // elements already handled in earlier rounds: round * lane.piece
-  uint64_t count;      // elements to handle now, > 0
+  uint64_t offset;  // elements already handled in earlier rounds: round * lane.piece
+  uint64_t count;   // elements to handle now, > 0
 };
 
 enum class Ran : uint8_t { kDone, kBlocked };
 
-// run() either handles the whole piece (kDone), or changes nothing that the plan can see (kBlocked: a message is not there
-// yet, or no slot is free) and is asked again.
+// run() either handles the whole piece (kDone), or changes nothing that the plan can see (kBlocked:
+// a message is not there yet, or no slot is free) and is asked again.
 template <class M>
 concept Machine = requires(M machine, const Piece& piece) {
   { machine.run(piece) } -> std::same_as<Result<Ran>>;
@@ -51,7 +52,8 @@ class Interpreter {
 
   bool done() const { return finished_ == lanes_.size(); }
 
-  // Runs every lane until it blocks or ends. Returns how many pieces ran: 0 means that only the outside can help.
+  // Runs every lane until it blocks or ends. Returns how many pieces ran: 0 means that only the
+  // outside can help.
   Result<uint64_t> advance() {
     uint64_t ran = 0;
     for (size_t i = 0; i < lanes_.size(); ++i) {

@@ -1,5 +1,6 @@
-// Request: one collective as the caller asked for it, without memory. A value, equal on all ranks of the call except for
-// send and receive (whose `root` is the peer). Counts are elements and mean what NCCL's counts mean.
+// Request: one collective as the caller asked for it, without memory. A value, equal on all ranks
+// of the call except for send and receive (whose `root` is the peer). Counts are elements and mean
+// what NCCL's counts mean.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +39,16 @@ std::string_view name_of(Collective collective);  // "all_reduce", "all_gather",
 std::optional<Collective> parse_collective(std::string_view name);
 bool reduces(Collective collective);  // all_reduce, reduce, reduce_scatter
 
-// Elements of the input and output buffer of `rank`; 0 where NCCL ignores the buffer (reduce's output off root, ...).
+// Elements of the input and output buffer of `rank`; 0 where NCCL ignores the buffer (reduce's
+// output off root, ...).
 uint64_t input_count(const Request& request, int rank, int rank_count);
 uint64_t output_count(const Request& request, int rank, int rank_count);
 
-// Where an in-place call has its input relative to its output: element `input_offset` of the output buffer is element 0 of
-// the input (or, negative, the output starts inside the input), as NCCL defines it for each collective.
-// Where a rank has only one of the two buffers (off root, send, receive) it is 0: equal pointers do no harm there.
-// nullopt: in place is not supported (all_to_all).
+// Where an in-place call has its input relative to its output: element `input_offset` of the output
+// buffer is element 0 of the input (or, negative, the output starts inside the input), as NCCL
+// defines it for each collective. Where a rank has only one of the two buffers (off root, send,
+// receive) it is 0: equal pointers do no harm there. nullopt: in place is not supported
+// (all_to_all).
 std::optional<int64_t> in_place_offset(const Request& request, int rank, int rank_count);
 
 }  // namespace strait

@@ -19,13 +19,20 @@ struct Message {
   Wire wire;
 };
 
+struct Queue {
+  std::deque<Message> messages;
+  size_t held = 0;  // slots of messages already taken, see Rank::release_slots
+
+  size_t used() const { return messages.size() + held; }
+};
+
 using LinkName = std::tuple<int, int, int>;  // source, destination, lane
 
 // What all ranks share.
 struct World {
   RankSets sets;
   size_t slots;
-  std::map<LinkName, std::deque<Message>> queues;
+  std::map<LinkName, Queue> queues;
   std::deque<int> runnable;
   std::vector<bool> queued;
 
@@ -40,7 +47,12 @@ struct World {
 class Rank {
  public:
   Rank(World& world, const Call& call, int rank, int rank_count, const Placement& placement)
-      : world_(&world), call_(&call), rank_(rank), rank_count_(rank_count), placement_(placement) {
+      : world_(&world),
+        call_(&call),
+        rank_(rank),
+        rank_count_(rank_count),
+        placement_(placement),
+        held_(call.plan.lanes.size()) {
     const uint64_t inputs = input_count(call.request, rank, rank_count);
     const Origin origin{.index = 0, .ranks = world.sets.single(rank), .raw = true};
     if (inputs > 0) memory_.write(placement_.address({Buffer::kInput, 0}), {{inputs, origin}});
@@ -51,9 +63,8 @@ class Rank {
   Status check_output() const;
 
  private:
-  std::deque<Message>& queue(int from, int to, int lane) const {
-    return world_->queues[{from, to, lane}];
-  }
+  Queue& queue(int from, int to, int lane) const { return world_->queues[{from, to, lane}]; }
+  void release_slots(int lane);
   Status local(const Piece& piece, const Place& place, Runs& runs) const;
   Status value_of(const Piece& piece, const Message* message, Runs& value) const;
   Status check_apart(const Piece& piece) const;
@@ -68,34 +79,50 @@ class Rank {
   int rank_count_;
   Placement placement_;
   ElementMap memory_;
+  std::vector<std::vector<int>> held_;  // by lane: peers whose messages' slots are kept
 };
 
 Result<Ran> Rank::run(const Piece& piece) {
   const Step& step = *piece.step;
-  std::deque<Message>* incoming = nullptr;
-  std::deque<Message>* outgoing = nullptr;
+  Queue* incoming = nullptr;
+  Queue* outgoing = nullptr;
   if (step.recv_from != kNoPeer) {
     incoming = &queue(step.recv_from, rank_, piece.lane);
-    if (incoming->empty()) return Ran::kBlocked;
+    if (incoming->messages.empty()) return Ran::kBlocked;
   }
   if (step.send_to != kNoPeer) {
     outgoing = &queue(rank_, step.send_to, piece.lane);
-    if (outgoing->size() >= world_->slots) return Ran::kBlocked;
+    if (outgoing->used() >= world_->slots) return Ran::kBlocked;
   }
   Runs value;
-  if (Status status = value_of(piece, incoming ? &incoming->front() : nullptr, value); !status.ok())
+  if (Status status = value_of(piece, incoming ? &incoming->messages.front() : nullptr, value);
+      !status.ok())
     return status.at(step_place(rank_, static_cast<size_t>(piece.lane), piece.index, step) +
                      fmt::format(", round {}", piece.round));
   if (step.target) memory_.write(placement_.address(moved(piece, *step.target)), value);
   if (incoming != nullptr) {
-    incoming->pop_front();
-    world_->wake(step.recv_from);
+    incoming->messages.pop_front();
+    ++incoming->held;
+    held_[static_cast<size_t>(piece.lane)].push_back(step.recv_from);
   }
+  if (!step.target || step.target->buffer != Buffer::kScratch) release_slots(piece.lane);
   if (outgoing != nullptr) {
-    outgoing->push_back({std::move(value), piece.count, step.send_wire});
+    outgoing->messages.push_back({std::move(value), piece.count, step.send_wire});
     world_->wake(step.send_to);
   }
   return Ran::kDone;
+}
+
+// An executor may keep the messages of a sum, whose steps but the last end in scratch, until it
+// adds all of them up at once. Assuming that it does proves the plan for one that does not: it only
+// has more room.
+void Rank::release_slots(int lane) {
+  std::vector<int>& held = held_[static_cast<size_t>(lane)];
+  for (const int peer : held) {
+    --queue(peer, rank_, lane).held;
+    world_->wake(peer);
+  }
+  held.clear();
 }
 
 Status Rank::value_of(const Piece& piece, const Message* message, Runs& value) const {
@@ -162,7 +189,7 @@ Status Rank::check_apart(const Piece& piece) const {
 std::string Rank::blocked_at(const Piece& piece) const {
   const Step& step = *piece.step;
   const bool lacks_message =
-      step.recv_from != kNoPeer && queue(step.recv_from, rank_, piece.lane).empty();
+      step.recv_from != kNoPeer && queue(step.recv_from, rank_, piece.lane).messages.empty();
   return step_place(rank_, static_cast<size_t>(piece.lane), piece.index, step) +
          fmt::format(", round {}: waits for ever for {} rank {}", piece.round,
                      lacks_message ? "a message of" : "a free slot to",
@@ -253,9 +280,9 @@ Status run_all(World& world, Runners& runners) {
 Status check_end(const World& world, const Runners& runners) {
   for (const auto& [name, queue] : world.queues) {
     const auto& [source, destination, lane] = name;
-    if (!queue.empty())
+    if (!queue.messages.empty())
       return error(Code::kInternalError, "lane {}: rank {} never takes {} messages of rank {}",
-                   lane, destination, queue.size(), source);
+                   lane, destination, queue.messages.size(), source);
   }
   for (const std::unique_ptr<Runner>& runner : runners) STRAIT_TRY(runner->machine.check_output());
   return {};

@@ -1,4 +1,5 @@
-// What the tests of plans share: layouts, requests, and the plans of all ranks.
+// What the tests of plans share: layouts, and the plans of all ranks. Functions that return values;
+// any thread; a plan costs what its planner costs. concrete.hpp runs what they return.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -122,6 +122,23 @@ TEST(Choose, PiecesFitSlotAndChunk) {
     }
 }
 
+// Both ends must cut alike, whatever type each of them calls the bytes.
+TEST(Choose, PointToPointCutsBytesAlikeForEveryType) {
+  for (const int64_t slot : {4096, 4100, 131072})
+    for (const int64_t chunk : {0, 1, 5003}) {
+      Config config;
+      config.slot_bytes = slot;
+      config.chunk_bytes = chunk;
+      const auto bytes = [&](DataType type, uint64_t count) {
+        const Request request{.collective = Collective::kSend, .type = type, .count = count};
+        return choice_of(request, layout("1+1"), config).piece * size_of(type);
+      };
+      EXPECT_EQ(bytes(DataType::kInt8, 80'000), bytes(DataType::kFloat64, 10'000));
+      EXPECT_EQ(bytes(DataType::kInt8, 80'000), bytes(DataType::kBfloat16, 40'000));
+      EXPECT_LE(bytes(DataType::kInt8, 80'000), static_cast<uint64_t>(slot));
+    }
+}
+
 TEST(Choose, LargeMessagesGetLanesAndLargePieces) {
   const Config config;
   for (const Topology& topology : {Topology::flat(8), layout("4+4")})
