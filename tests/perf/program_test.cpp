@@ -169,7 +169,7 @@ TEST(Program, TheThrottleHoldsWhatLeavesARack) {
   ASSERT_EQ(json["results"].size(), 1u);
   // 1 MiB each way at 20 MB/s takes 52 ms.
   EXPECT_GT(json["results"][0]["out_of_place"]["time"], 45'000.0);
-  EXPECT_LT(json["results"][0]["out_of_place"]["time"], 250'000.0);
+  EXPECT_LT(json["results"][0]["out_of_place"]["time"], 5'000'000.0);
 }
 
 TEST(Program, UnknownFlagsAreErrors) {
