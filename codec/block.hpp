@@ -1,40 +1,58 @@
-// One block of up to 512 values to bytes and back, by the fast methods. The tile (tile.hpp) places
-// the bytes. Pure functions on memory of the caller; any thread.
+// One block of up to 512 values to bytes and back. The tile (tile.hpp) places the bytes and owns
+// what its blocks share: the streams of entropy-coded exponents and low halves. Pure functions on
+// memory of the caller; any thread.
 #pragma once
 
 #include "codec/kernels.hpp"
+#include "codec/low_half.hpp"
 
 namespace strait::codec {
+
+inline constexpr size_t kMaxListBytes = 255 * 8;
 
 // How a block will be coded, and what that costs.
 struct BlockChoice {
   BlockRecord record;
   size_t plane_bytes = 0;
-  size_t list_bytes = 0;  // as stored, padding included
+  size_t list_bytes = 0;    // as stored, padding included
+  size_t escape_bytes = 0;  // of the list, written already
 };
 
-inline constexpr size_t kMaxListBytes = 255 * 8;
+// What the blocks of a tile put into its streams.
+struct StreamParts {
+  LanePieces exponents;
+  LowHalves low;
+};
 
-// Bytes in the planes area of a block with this record; the record's methods must be valid for the
-// shape.
+// Bytes in the planes area of a block with this record; the record must have passed check_record.
 size_t plane_bytes_of(const Shape& shape, const BlockRecord& record, size_t n);
 // Bytes in the list area of a block with this record.
 size_t list_bytes_of(const Shape& shape, const BlockRecord& record);
-// What is wrong with a record, or null.
-const char* check_record(const Shape& shape, const BlockRecord& record);
+// What is wrong with the record of a block of n values, or null.
+const char* check_record(const Shape& shape, const BlockRecord& record, size_t n);
 
-// Cuts n values into parts and decides how to code them.
+// Cuts n values into parts and decides how to code them. With streams (the dense mode), a block
+// that codes its exponents there puts them there, and what escapes into list, which has room for
+// kMaxListBytes + kListSlack.
 BlockChoice choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
-                         BlockParts& parts);
-// Writes choice.plane_bytes to planes and choice.list_bytes to list.
+                         BlockParts& parts, StreamParts* streams, uint8_t* list);
+// Writes choice.plane_bytes to planes and the rest of choice.list_bytes to list.
 void write_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
                  const BlockParts& parts, const BlockChoice& choice, uint8_t* planes,
                  uint8_t* list);
 
+// Where a tile's streams are, for reading.
+struct StreamReader {
+  const uint8_t* exponents = nullptr;  // with slack for kernels.read_symbols
+  LanePositions exponent_position;
+  std::span<const uint8_t> low;
+  LanePositions low_position;
+};
+
 // Reads a block whose planes and list have the sizes above. Returns what is wrong, or null. Uses
 // parts as working memory.
 const char* read_block(const Shape& shape, const Kernels& kernels, const BlockRecord& record,
-                       const uint8_t* planes, const uint8_t* list, size_t n, BlockParts& parts,
-                       void* values);
+                       const uint8_t* planes, const uint8_t* list, size_t n, StreamReader& streams,
+                       BlockParts& parts, void* values);
 
 }  // namespace strait::codec

@@ -18,20 +18,18 @@ Window window_of_all(const Shape& shape, const ExponentRange& range, bool zero_i
   return plain;
 }
 
-// Counts the exponents that matter, from a little above the mean (at most `largest`) down, and
-// finds the windows.
-void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, int largest,
-                     ExponentBins& bins, WindowPlaces& places) {
+// Counts the exponents that matter, from a little above the mean down, and finds the windows.
+void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, ExponentBins& bins,
+                     WindowPlaces& places) {
   const auto values = static_cast<uint32_t>(n);
-  bins.top = std::min(static_cast<int>(kernels.sum(bytes, n) / values) + kAboveMean, largest);
+  bins.top = static_cast<int>(kernels.sum(bytes, n) / values) + kAboveMean;
   kernels.count(bytes, n, bins);
   kernels.find_windows(bins, n, places);
   if (places.counted >= values - values / 4) return;
   // Zeros may have pulled the mean away from the rest.
   const ExponentRange range = kernels.range(bytes, n);
   if (range.zeros == values) return;
-  const auto mean = static_cast<int>(range.sum / (values - range.zeros));
-  bins.top = std::min(mean + kAboveMean, largest);
+  bins.top = static_cast<int>(range.sum / (values - range.zeros)) + kAboveMean;
   kernels.count(bytes, n, bins);
   kernels.find_windows(bins, n, places);
 }
@@ -39,11 +37,9 @@ void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, int
 }  // namespace
 
 Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
-                     bool zero_is_below, size_t n) {
-  const int largest = (1 << std::min<int>(shape.exponent_bits, 8)) - 1;
-  ExponentBins bins;
+                     bool zero_is_below, size_t n, ExponentBins& bins) {
   WindowPlaces places;
-  count_exponents(kernels, bytes, n, largest, bins, places);
+  count_exponents(kernels, bytes, n, bins, places);
 
   const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
   const auto escape_bytes = static_cast<uint32_t>(shape.top_bytes());
@@ -55,7 +51,9 @@ Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* 
     const uint32_t total = static_cast<uint32_t>(width) * plane_bytes + escapes * escape_bytes;
     if (total > best_bytes || escapes * escape_bytes > kMaxEscapeBytes) continue;
     const int top = bins.top - places.first[width - 1];
-    if (zero_is_below && top < (1 << width) - 1) continue;
+    const int lowest = top - ((1 << width) - 2);
+    // Bytes count modulo 256, the exponents of wider types do not.
+    if (shape.exponent_bits > 8 && (top > 255 || lowest < (zero_is_below ? 1 : 0))) continue;
     best = {static_cast<uint8_t>(width), static_cast<uint8_t>(top), escapes};
     best_bytes = total;
   }
@@ -64,6 +62,30 @@ Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* 
   if (best_bytes > plane_bytes && best_bytes <= 5 * plane_bytes) return best;
   const Window all = window_of_all(shape, kernels.range(bytes, n), zero_is_below);
   return all.width * plane_bytes < best_bytes ? all : best;
+}
+
+TableChoice choose_table(const Kernels& kernels, const uint8_t* bytes, bool zero_is_below,
+                         const ExponentBins& bins) {
+  uint16_t counts[kPriced];
+  uint32_t counted = 0;
+  for (int k = 0; k < kBins; ++k) {
+    counts[k] = bins.count[k];
+    counted += counts[k];
+  }
+  uint16_t& zeros = counts[kPriced - 2];
+  zeros = 0;
+  const int zero_bin = bins.top & 255;
+  if (zero_bin < kBins) {
+    if (!zero_is_below) zeros = counts[zero_bin];
+    counted -= counts[zero_bin];
+    counts[zero_bin] = 0;
+  } else if (!zero_is_below && counted < kBlockValues) {
+    zeros = static_cast<uint16_t>(kernels.count_zeros(bytes, kBlockValues, 0xFF));
+  }
+  counts[kPriced - 1] = static_cast<uint16_t>(kBlockValues - counted - zeros);
+  TableChoice choice;
+  choice.table = kernels.cheapest_table(counts, choice.bits);
+  return choice;
 }
 
 }  // namespace strait::codec

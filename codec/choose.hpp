@@ -14,9 +14,17 @@ struct Window {
   uint32_t escapes = 0;
 };
 
-// zero_is_below: byte 0 stands for any exponent too low for a byte, so no window may hold it
-// (fp64).
+// The bins hold what was counted. zero_is_below: byte 0 stands for any exponent too low for a byte,
+// so no window may hold it (fp64).
 Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
-                     bool zero_is_below, size_t n);
+                     bool zero_is_below, size_t n, ExponentBins& bins);
+
+// The cheapest exponent table for a full block.
+struct TableChoice {
+  uint32_t table = 0;
+  uint32_t bits = 0;  // about; what bins do not hold is taken for escapes
+};
+TableChoice choose_table(const Kernels& kernels, const uint8_t* bytes, bool zero_is_below,
+                         const ExponentBins& bins);
 
 }  // namespace strait::codec

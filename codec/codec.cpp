@@ -35,7 +35,8 @@ size_t table_bytes(size_t count) {
 }
 
 // Returns the payload's bytes, or 0 when they would not be fewer than the values'.
-size_t encode_payload(const Shape& shape, const std::byte* values, size_t count, std::byte* out) {
+size_t encode_payload(const Shape& shape, Mode mode, const std::byte* values, size_t count,
+                      std::byte* out) {
   const size_t raw_bytes = count * shape.value_bytes;
   size_t used = table_bytes(count);
   if (used >= raw_bytes) return 0;
@@ -43,7 +44,8 @@ size_t encode_payload(const Shape& shape, const std::byte* values, size_t count,
   for (size_t tile = 0; tile < tiles_of(count); ++tile) {
     const size_t n = std::min(kTileValues, count - tile * kTileValues);
     const std::byte* in = values + tile * kTileValues * shape.value_bytes;
-    const size_t bytes = encode_tile(shape, kernels(), in, n, out + used, raw_bytes - 1 - used);
+    const size_t bytes =
+        encode_tile(shape, kernels(), mode, in, n, out + used, raw_bytes - 1 - used);
     if (bytes == 0) return 0;
     store<uint16_t>(out + 2 * tile, static_cast<uint16_t>(bytes / kAlign));
     used += bytes;
@@ -118,8 +120,9 @@ size_t encode(DataType type, const void* values, size_t count, std::span<std::by
   } else {
     const bool tried =
         options.mode >= Mode::kFast && shape.exponent_bits != 0 && raw_bytes >= kLeastCoded;
-    if (tried) payload = encode_payload(shape, in, count, out.data() + kChunkOverhead);
-    header.mode = payload != 0 ? Mode::kFast : Mode::kRaw;
+    if (tried)
+      payload = encode_payload(shape, options.mode, in, count, out.data() + kChunkOverhead);
+    header.mode = payload != 0 ? options.mode : Mode::kRaw;
     if (payload == 0) {
       if (raw_bytes != 0) std::memcpy(out.data() + kChunkOverhead, values, raw_bytes);
       payload = raw_bytes;

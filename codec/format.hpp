@@ -55,6 +55,10 @@ inline constexpr uint8_t kMethodConstant = 1;  // every value is the one in the 
 inline constexpr uint8_t kMethodWindow = 2;    // + width: that many bit planes of top - exponent
 inline constexpr uint8_t kMethodTable = 16;    // + table: entropy-coded in the tile's streams
 
+inline constexpr uint16_t kLowTable =
+    16;  // + table: a float's low half is in the tile's low streams
+inline constexpr size_t kSparseListUnit = 8;
+
 // Two bits: what stands for one byte plane.
 enum class PlaneMode : uint8_t {
   kZero = 0,     // nothing: all bytes are zero
@@ -70,6 +74,9 @@ struct BlockRecord {
   uint16_t low = 0;  // modes of the other byte planes, two bits each, lowest plane first
 
   constexpr uint8_t method() const { return kind & 63; }
+  constexpr bool has_low_table(const Shape& shape) const {
+    return shape.value_bytes == 4 && low >= kLowTable;
+  }
   constexpr PlaneMode plane(size_t index, size_t planes) const {
     return static_cast<PlaneMode>(index + 1 == planes ? kind >> 6 : (low >> (2 * index)) & 3);
   }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "codec/format.hpp"
+#include "codec/streams.hpp"
+#include "codec/tables/tables.hpp"
 
 namespace strait::codec {
 
@@ -25,9 +27,9 @@ inline constexpr size_t kListSlack = 64;  // kernels may write that far beyond a
 inline constexpr int kBins = 15;
 inline constexpr int kAboveMean = 6;
 
-// How often the exponents top, top - 1, ... occur.
+// How often the exponents top, top - 1, ... occur, modulo 256.
 struct ExponentBins {
-  int top = 0;
+  int top = 0;                     // kAboveMean above the mean
   uint16_t count[kBins + 1] = {};  // the last one is unused
 };
 
@@ -76,7 +78,26 @@ struct Kernels {
   // The reverse; returns as unpack_window.
   size_t (*unpack_nonzero)(const uint8_t* bits, size_t n, const uint8_t* list, size_t list_bytes,
                            uint8_t* bytes);
+
+  // The dense mode. The cheapest exponent table for these counts (kPrices says of what): its
+  // number, and its bits.
+  uint32_t (*cheapest_table)(const uint16_t counts[kPriced], uint32_t& bits);
+  // Symbols of a block; escaped bytes are appended to list, which has room for n + kListSlack.
+  // Returns how many.
+  size_t (*to_symbols)(const ExponentTable& table, const uint8_t* bytes, uint8_t top,
+                       uint8_t* symbols, uint8_t* list);
+  // The reverse; returns as unpack_window.
+  size_t (*from_symbols)(const uint8_t* symbols, uint8_t top, uint8_t mask, const uint8_t* list,
+                         size_t list_bytes, uint8_t* bytes);
+  // The codes of a block's symbols, four to a piece: kBlockRows * kLanes pieces.
+  void (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint32_t* bits, uint8_t* count);
+  // A block's symbols out of the streams. May read kStreamSlack bytes beyond the positions that it
+  // reaches.
+  void (*read_symbols)(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
+                       uint8_t* symbols);
 };
+
+inline constexpr size_t kStreamSlack = 8;
 
 const Kernels& portable_kernels();
 

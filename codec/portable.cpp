@@ -2,6 +2,8 @@
 
 #include "codec/bytes.hpp"
 #include "codec/kernels.hpp"
+#define STRAIT_CODEC_TARGET portable
+#include "codec/symbols.hpp"
 
 // Plain C++ for every machine, and for blocks that are not full.
 namespace strait::codec {
@@ -92,10 +94,7 @@ ExponentRange range(const uint8_t* bytes, size_t n) {
 void count(const uint8_t* bytes, size_t n, ExponentBins& bins) {
   uint16_t all[256] = {};
   for (size_t i = 0; i < n; ++i) ++all[bytes[i]];
-  for (int k = 0; k < kBins; ++k) {
-    const int exponent = bins.top - k;
-    bins.count[k] = exponent >= 0 && exponent < 256 ? all[exponent] : 0;
-  }
+  for (int k = 0; k < kBins; ++k) bins.count[k] = all[(bins.top - k) & 255];
 }
 
 void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
@@ -201,6 +200,31 @@ size_t unpack_nonzero(const uint8_t* bits, size_t n, const uint8_t* list, size_t
   return taken;
 }
 
+size_t to_symbols(const ExponentTable& table, const uint8_t* bytes, uint8_t top, uint8_t* symbols,
+                  uint8_t* list) {
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; ++i) {
+    const uint8_t below = static_cast<uint8_t>(top - bytes[i]);
+    const uint8_t near = table.near[below < kSymbols - 1 ? below : kSymbols - 1];
+    symbols[i] = bytes[i] == 0 ? table.zero : near;
+    list[taken] = bytes[i];
+    taken += symbols[i] == kSymbolEscape;
+  }
+  return taken;
+}
+
+size_t from_symbols(const uint8_t* symbols, uint8_t top, uint8_t mask, const uint8_t* list,
+                    size_t list_bytes, uint8_t* bytes) {
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; ++i) {
+    bytes[i] = symbols[i] == kSymbolZero ? 0 : static_cast<uint8_t>(top - symbols[i]) & mask;
+    if (symbols[i] != kSymbolEscape) continue;
+    if (taken < list_bytes) bytes[i] = list[taken] & mask;
+    ++taken;
+  }
+  return taken;
+}
+
 }  // namespace
 
 const Kernels& portable_kernels() {
@@ -219,6 +243,11 @@ const Kernels& portable_kernels() {
       .unpack_window = unpack_window,
       .pack_nonzero = pack_nonzero,
       .unpack_nonzero = unpack_nonzero,
+      .cheapest_table = portable::cheapest_table,
+      .to_symbols = to_symbols,
+      .from_symbols = from_symbols,
+      .to_pieces = portable::to_pieces,
+      .read_symbols = portable::read_symbols,
   };
   return kKernels;
 }

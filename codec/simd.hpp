@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 const hn::ScalableTag<uint8_t> kBytes;
 using Vector = hn::Vec<decltype(kBytes)>;
-constexpr size_t kLanes = HWY_LANES(uint8_t);
+constexpr size_t kWidth = HWY_LANES(uint8_t);
 
 constexpr size_t kPlaneBytes = kBlockValues / 8;
 
@@ -42,7 +42,7 @@ inline void join_top(Vector exponent, Vector residual, Vector& high, Vector& low
 }
 
 inline void split_bfloat16(const uint8_t* in, BlockParts& parts) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
     split_top(high, low, parts.exponent + i, parts.plane[0] + i);
@@ -50,7 +50,7 @@ inline void split_bfloat16(const uint8_t* in, BlockParts& parts) {
 }
 
 inline void join_bfloat16(const BlockParts& parts, uint8_t* out) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     join_top(load_bytes(parts.exponent + i), load_bytes(parts.plane[0] + i), high, low);
     hn::StoreInterleaved2(low, high, kBytes, out + 2 * i);
@@ -58,7 +58,7 @@ inline void join_bfloat16(const BlockParts& parts, uint8_t* out) {
 }
 
 inline void split_half(const uint8_t* in, BlockParts& parts) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
     store_bytes(low, parts.plane[0] + i);
@@ -68,7 +68,7 @@ inline void split_half(const uint8_t* in, BlockParts& parts) {
 }
 
 inline void join_half(const BlockParts& parts, uint8_t* out) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector bits = load_bytes(parts.bits + i);
     const Vector exponent = hn::ShiftLeft<2>(load_bytes(parts.exponent + i));
     const Vector sign = hn::And(hn::ShiftLeft<5>(bits), all(0x80));
@@ -78,7 +78,7 @@ inline void join_half(const BlockParts& parts, uint8_t* out) {
 }
 
 inline void split_float(const uint8_t* in, BlockParts& parts) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector byte0, byte1, byte2, byte3;
     hn::LoadInterleaved4(kBytes, in + 4 * i, byte0, byte1, byte2, byte3);
     store_bytes(byte0, parts.plane[0] + i);
@@ -88,7 +88,7 @@ inline void split_float(const uint8_t* in, BlockParts& parts) {
 }
 
 inline void join_float(const BlockParts& parts, uint8_t* out) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector byte2, byte3;
     join_top(load_bytes(parts.exponent + i), load_bytes(parts.plane[2] + i), byte3, byte2);
     hn::StoreInterleaved4(load_bytes(parts.plane[0] + i), load_bytes(parts.plane[1] + i), byte2,
@@ -99,7 +99,7 @@ inline void join_float(const BlockParts& parts, uint8_t* out) {
 template <int mantissa_bits>
 inline void split_float8(const uint8_t* in, BlockParts& parts) {
   const Vector mantissa = all((1 << mantissa_bits) - 1);
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector value = load_bytes(in + i);
     store_bytes(hn::ShiftRight<mantissa_bits>(hn::And(value, all(0x7F))), parts.exponent + i);
     store_bytes(hn::OrAnd(hn::And(value, mantissa), hn::ShiftRight<7 - mantissa_bits>(value),
@@ -111,7 +111,7 @@ inline void split_float8(const uint8_t* in, BlockParts& parts) {
 template <int mantissa_bits>
 inline void join_float8(const BlockParts& parts, uint8_t* out) {
   const Vector mantissa = all((1 << mantissa_bits) - 1);
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector bits = load_bytes(parts.bits + i);
     const Vector sign = hn::And(hn::ShiftLeft<7 - mantissa_bits>(bits), all(0x80));
     const Vector exponent = hn::ShiftLeft<mantissa_bits>(load_bytes(parts.exponent + i));
@@ -185,14 +185,14 @@ inline uint32_t sum_of(Vector bytes) {
 uint32_t sum(const uint8_t* bytes, size_t) {
   const hn::Repartition<uint64_t, decltype(kBytes)> words;
   auto total = hn::Zero(words);
-  for (size_t i = 0; i < kBlockValues; i += kLanes)
+  for (size_t i = 0; i < kBlockValues; i += kWidth)
     total = hn::Add(total, hn::SumsOf8(load_bytes(bytes + i)));
   return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, total)));
 }
 
 size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
   Vector zeros = all(0);
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector v = hn::And(load_bytes(bytes + i), all(mask));
     zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
   }
@@ -200,7 +200,7 @@ size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
 }
 
 void pack_bits(const uint8_t* codes, size_t, size_t width, uint8_t* planes) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector v = load_bytes(codes + i);
     for (size_t p = 0; p < width; ++p)
       hn::StoreMaskBits(kBytes, hn::TestBit(v, all(static_cast<uint8_t>(1u << p))),
@@ -212,7 +212,7 @@ inline Vector unpacked(const uint8_t* planes, size_t i, size_t width) {
   Vector v = all(0);
   for (size_t p = 0; p < width; ++p) {
     uint8_t bits[8];
-    __builtin_memcpy(bits, planes + p * kPlaneBytes + i / 8, kLanes / 8);
+    __builtin_memcpy(bits, planes + p * kPlaneBytes + i / 8, kWidth / 8);
     v = hn::Or(
         v, hn::IfThenElseZero(hn::LoadMaskBits(kBytes, bits), all(static_cast<uint8_t>(1u << p))));
   }
@@ -220,7 +220,7 @@ inline Vector unpacked(const uint8_t* planes, size_t i, size_t width) {
 }
 
 void unpack_bits(const uint8_t* planes, size_t, size_t width, uint8_t* codes) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes)
+  for (size_t i = 0; i < kBlockValues; i += kWidth)
     store_bytes(unpacked(planes, i, width), codes + i);
 }
 

@@ -2,6 +2,7 @@
 // and back, for vectors without byte-wise compression. Included by target_*.cpp after simd.hpp,
 // which says the rest.
 #include "codec/simd.hpp"
+#include "codec/symbols.hpp"
 
 namespace strait::codec::STRAIT_CODEC_TARGET {
 namespace {
@@ -16,7 +17,7 @@ inline uint32_t least_of(Vector bytes) {
 
 ExponentRange range(const uint8_t* bytes, size_t) {
   Vector low = all(255), high = all(0), zeros = all(0);
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector v = load_bytes(bytes + i);
     low = hn::Min(low, v);
     high = hn::Max(high, v);
@@ -29,7 +30,7 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
   for (int k = 0; k < kBins; k += 5) {
     Vector found[5] = {all(0), all(0), all(0), all(0), all(0)};
     const Vector first = all(static_cast<uint8_t>(bins.top - k));
-    for (size_t i = 0; i < kBlockValues; i += kLanes) {
+    for (size_t i = 0; i < kBlockValues; i += kWidth) {
       const Vector v = hn::Sub(first, load_bytes(bytes + i));
       found[0] = hn::Sub(found[0], hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
       found[1] = hn::Sub(found[1], hn::VecFromMask(kBytes, hn::Eq(v, all(1))));
@@ -37,8 +38,7 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
       found[3] = hn::Sub(found[3], hn::VecFromMask(kBytes, hn::Eq(v, all(3))));
       found[4] = hn::Sub(found[4], hn::VecFromMask(kBytes, hn::Eq(v, all(4))));
     }
-    for (int j = 0; j < 5; ++j)
-      bins.count[k + j] = bins.top >= k + j ? static_cast<uint16_t>(sum_of(found[j])) : 0;
+    for (int j = 0; j < 5; ++j) bins.count[k + j] = static_cast<uint16_t>(sum_of(found[j]));
   }
 }
 
@@ -118,7 +118,7 @@ inline void place(uint8_t* at, uint64_t bits, uint8_t mask, const uint8_t* list,
 template <class Visit>
 inline void for_each_group(const uint8_t* bits, const Visit& visit) {
   uint8_t words[8] = {};
-  for (size_t i = 0; i < kBlockValues / 8; i += kLanes)
+  for (size_t i = 0; i < kBlockValues / 8; i += kWidth)
     hn::StoreMaskBits(kBytes, hn::Ne(load_bytes(bits + i), all(0)), words + i / 8);
   for (uint64_t groups = load_word(words); groups != 0; groups &= groups - 1) {
     const auto group = static_cast<size_t>(__builtin_ctzll(groups));
@@ -138,7 +138,7 @@ size_t pack_window(const uint8_t* bytes, size_t, size_t width, uint8_t top, uint
                    uint8_t* list) {
   const Vector escape = all(static_cast<uint8_t>((1u << width) - 1));
   alignas(64) uint8_t escapes[kPlaneBytes];
-  for (size_t i = 0; i < kBlockValues; i += kLanes) {
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector code = hn::Min(hn::Sub(all(top), load_bytes(bytes + i)), escape);
     for (size_t p = 0; p < width; ++p) store_plane(code, p, planes + p * kPlaneBytes + i / 8);
     hn::StoreMaskBits(kBytes, hn::Eq(code, escape), escapes + i / 8);
@@ -152,10 +152,10 @@ size_t pack_window(const uint8_t* bytes, size_t, size_t width, uint8_t top, uint
 
 size_t unpack_window(const uint8_t* planes, size_t, size_t width, uint8_t top, uint8_t mask,
                      const uint8_t* list, size_t list_bytes, uint8_t* bytes) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes)
+  for (size_t i = 0; i < kBlockValues; i += kWidth)
     store_bytes(hn::And(hn::Sub(all(top), unpacked(planes, i, width)), all(mask)), bytes + i);
   alignas(64) uint8_t escapes[kPlaneBytes];
-  for (size_t i = 0; i < kPlaneBytes; i += kLanes) {
+  for (size_t i = 0; i < kPlaneBytes; i += kWidth) {
     Vector every = all(255);
     for (size_t p = 0; p < width; ++p)
       every = hn::And(every, load_bytes(planes + p * kPlaneBytes + i));
@@ -168,8 +168,46 @@ size_t unpack_window(const uint8_t* planes, size_t, size_t width, uint8_t top, u
   return taken;
 }
 
+// Sixteen bytes, looked up by the low four bits of every byte of a vector.
+inline Vector looked_up(const uint8_t* table, Vector index) {
+  return hn::TableLookupBytes(hn::LoadDup128(kBytes, table), index);
+}
+
+size_t to_symbols(const ExponentTable& table, const uint8_t* bytes, uint8_t top, uint8_t* symbols,
+                  uint8_t* list) {
+  alignas(64) uint8_t escapes[kPlaneBytes];
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
+    const Vector v = load_bytes(bytes + i);
+    const Vector near = looked_up(table.near, hn::Min(hn::Sub(all(top), v), all(kSymbols - 1)));
+    const Vector symbol = hn::IfThenElse(hn::Eq(v, all(0)), all(table.zero), near);
+    store_bytes(symbol, symbols + i);
+    hn::StoreMaskBits(kBytes, hn::Eq(symbol, all(kSymbolEscape)), escapes + i / 8);
+  }
+  uint8_t* end = list;
+  for_each_group(escapes, [&](size_t group, uint64_t bits) {
+    end = append(load_word(bytes + 8 * group), bits, end);
+  });
+  return static_cast<size_t>(end - list);
+}
+
+size_t from_symbols(const uint8_t* symbols, uint8_t top, uint8_t mask, const uint8_t* list,
+                    size_t list_bytes, uint8_t* bytes) {
+  alignas(64) uint8_t escapes[kPlaneBytes];
+  for (size_t i = 0; i < kBlockValues; i += kWidth) {
+    const Vector symbol = load_bytes(symbols + i);
+    const Vector near = hn::And(hn::Sub(all(top), symbol), all(mask));
+    store_bytes(hn::IfThenElse(hn::Eq(symbol, all(kSymbolZero)), all(0), near), bytes + i);
+    hn::StoreMaskBits(kBytes, hn::Eq(symbol, all(kSymbolEscape)), escapes + i / 8);
+  }
+  size_t taken = 0;
+  for_each_group(escapes, [&](size_t group, uint64_t bits) {
+    place(bytes + 8 * group, bits, mask, list, list_bytes, taken);
+  });
+  return taken;
+}
+
 size_t pack_nonzero(const uint8_t* bytes, size_t, uint8_t* bits, uint8_t* list) {
-  for (size_t i = 0; i < kBlockValues; i += kLanes)
+  for (size_t i = 0; i < kBlockValues; i += kWidth)
     hn::StoreMaskBits(kBytes, hn::Ne(load_bytes(bytes + i), all(0)), bits + i / 8);
   uint8_t* end = list;
   for (size_t i = 0; i < kBlockValues / 8; ++i)
@@ -205,6 +243,11 @@ extern const Kernels kKernels = {
     .unpack_window = unpack_window,
     .pack_nonzero = pack_nonzero,
     .unpack_nonzero = unpack_nonzero,
+    .cheapest_table = cheapest_table,
+    .to_symbols = to_symbols,
+    .from_symbols = from_symbols,
+    .to_pieces = to_pieces,
+    .read_symbols = read_symbols,
 };
 
 }  // namespace strait::codec::STRAIT_CODEC_TARGET

@@ -6,6 +6,7 @@
 #define STRAIT_CODEC_TARGET avx512
 #define STRAIT_CODEC_TARGET_NAME "avx512"
 #include "codec/simd.hpp"
+#include "codec/symbols.hpp"
 
 namespace strait::codec::avx512 {
 namespace {
@@ -115,10 +116,7 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
   const __m512i cd = _mm512_add_epi64(_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
   const auto add = [](__m128i x, __m128i y) { return _mm_add_epi64(x, y); };
   const __m256i all = _mm256_set_m128i(folded(cd, add), folded(ab, add));
-  // Codes beyond top are exponents that have wrapped around.
-  const int last = bins.top < kBins ? bins.top : kBins - 1;
-  const auto valid = static_cast<__mmask16>((2u << last) - 1);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), _mm256_maskz_mov_epi16(valid, all));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), all);
 }
 
 // The least word of sixteen, its place in the upper half.
@@ -239,6 +237,40 @@ size_t unpack_window(const uint8_t* planes, size_t, size_t width, uint8_t top, u
   }
 }
 
+size_t to_symbols(const ExponentTable& table, const uint8_t* bytes, uint8_t top, uint8_t* symbols,
+                  uint8_t* list) {
+  const __m512i near =
+      _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table.near)));
+  size_t taken = 0;
+  for (size_t v = 0; v < kVectors; ++v) {
+    const __m512i values = load64(bytes + 64 * v);
+    const __m512i below = _mm512_min_epu8(_mm512_sub_epi8(set(top), values), set(kSymbols - 1));
+    const __m512i symbol = _mm512_mask_mov_epi8(
+        _mm512_shuffle_epi8(near, below), _mm512_testn_epi8_mask(values, values), set(table.zero));
+    _mm512_storeu_si512(symbols + 64 * v, symbol);
+    const uint64_t escapes = _mm512_cmpeq_epi8_mask(symbol, set(kSymbolEscape));
+    _mm512_storeu_si512(list + taken, _mm512_maskz_compress_epi8(escapes, values));
+    taken += ones(escapes);
+  }
+  return taken;
+}
+
+size_t from_symbols(const uint8_t* symbols, uint8_t top, uint8_t mask, const uint8_t* list,
+                    size_t list_bytes, uint8_t* bytes) {
+  size_t taken = 0;
+  for (size_t v = 0; v < kVectors; ++v) {
+    const __m512i symbol = load64(symbols + 64 * v);
+    const uint64_t escapes = _mm512_cmpeq_epi8_mask(symbol, set(kSymbolEscape));
+    const __m512i next = list_bytes_at(list, taken, list_bytes);
+    __m512i values =
+        _mm512_maskz_sub_epi8(_mm512_cmpneq_epi8_mask(symbol, set(kSymbolZero)), set(top), symbol);
+    values = _mm512_mask_expand_epi8(values, escapes, next);
+    _mm512_storeu_si512(bytes + 64 * v, _mm512_and_si512(values, set(mask)));
+    taken += ones(escapes);
+  }
+  return taken;
+}
+
 size_t pack_nonzero(const uint8_t* bytes, size_t, uint8_t* bits, uint8_t* list) {
   size_t taken = 0;
   for (size_t v = 0; v < kVectors; ++v) {
@@ -280,6 +312,11 @@ extern const Kernels kKernels = {
     .unpack_window = unpack_window,
     .pack_nonzero = pack_nonzero,
     .unpack_nonzero = unpack_nonzero,
+    .cheapest_table = cheapest_table,
+    .to_symbols = to_symbols,
+    .from_symbols = from_symbols,
+    .to_pieces = to_pieces,
+    .read_symbols = read_symbols,
 };
 
 }  // namespace strait::codec::avx512

@@ -39,34 +39,61 @@ BlockRecord load_record(const Shape& shape, size_t block, size_t blocks, const u
   return record;
 }
 
+struct TileScratch {
+  BlockParts parts;
+  StreamParts streams;
+  uint8_t lists[kTileBlocks * kMaxListBytes + kMaxListBytes + kListSlack];
+};
+
+// Appends what the blocks put into streams; returns the new end, or 0 when the room does not
+// suffice.
+size_t append_streams(const StreamParts& streams, uint8_t* tile, size_t used, size_t room) {
+  if (streams.exponents.rows != 0) {
+    const size_t bytes = write_streams(streams.exponents, tile + used, room - used);
+    if (bytes == 0) return 0;
+    used += bytes;
+  }
+  if (streams.low.blocks != 0) {
+    const size_t bytes = write_low_streams(streams.low, tile + used, room - used);
+    if (bytes == 0) return 0;
+    used += bytes;
+  }
+  return used;
+}
+
 }  // namespace
 
-size_t encode_tile(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
-                   std::byte* out, size_t room) {
+size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const void* values,
+                   size_t n, std::byte* out, size_t room) {
   const auto* in = static_cast<const std::byte*>(values);
   auto* const tile = reinterpret_cast<uint8_t*>(out);
   const size_t blocks = blocks_of(n);
   size_t used = round_up(shape.record_bytes() * blocks, kAlign);
   if (used > room) return 0;
   std::memset(tile, 0, used);
-  BlockParts parts;
-  uint8_t lists[kTileBlocks * kMaxListBytes + kListSlack];
+  TileScratch scratch;
+  scratch.streams.exponents.rows = 0;
+  scratch.streams.low.blocks = 0;
+  StreamParts* const streams = mode == Mode::kDense ? &scratch.streams : nullptr;
   size_t list_used = 0;
   for (size_t block = 0; block < blocks; ++block) {
     const size_t count = values_of_block(block, n);
     const Kernels& fit = count == kBlockValues ? kernels : portable_kernels();
-    const BlockChoice choice = choose_block(shape, fit, in, count, parts);
+    uint8_t* const list = scratch.lists + list_used;
+    const BlockChoice choice = choose_block(shape, fit, in, count, scratch.parts, streams, list);
     if (used + choice.plane_bytes + list_used + choice.list_bytes > room) return 0;
-    write_block(shape, fit, in, count, parts, choice, tile + used, lists + list_used);
+    write_block(shape, fit, in, count, scratch.parts, choice, tile + used, list);
     store_record(shape, choice.record, block, blocks, tile);
     used += choice.plane_bytes;
     list_used += choice.list_bytes;
     in += count * shape.value_bytes;
   }
-  const size_t total = round_up(used + list_used, kAlign);
-  if (total > room) return 0;
-  std::memcpy(tile + used, lists, list_used);
-  std::memset(tile + used + list_used, 0, total - used - list_used);
+  if (used + list_used > room) return 0;
+  std::memcpy(tile + used, scratch.lists, list_used);
+  used = append_streams(scratch.streams, tile, used + list_used, room);
+  const size_t total = round_up(used, kAlign);
+  if (used == 0 || total > room) return 0;
+  std::memset(tile + used, 0, total - used);
   return total;
 }
 
@@ -90,26 +117,52 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
   if (used > tile.size()) return "a tile is shorter than its records";
   planes_ = tile_ + used;
   size_t list_bytes = 0;
+  bool exponents = false, low = false;
   for (size_t block = 0; block < blocks; ++block) {
     const BlockRecord record = record_at(block);
-    if (const char* wrong = check_record(shape, record)) return wrong;
-    used += plane_bytes_of(shape, record, values_of_block(block, n));
+    const size_t count = values_of_block(block, n);
+    if (const char* wrong = check_record(shape, record, count)) return wrong;
+    used += plane_bytes_of(shape, record, count);
     list_bytes += list_bytes_of(shape, record);
+    exponents = exponents || record.method() >= kMethodTable;
+    low = low || record.has_low_table(shape);
   }
-  if (round_up(used + list_bytes, kAlign) != tile.size())
-    return "a tile's length is not that of its blocks";
   list_ = tile_ + used;
-  return nullptr;
+  used += list_bytes;
+  if (used > tile.size()) return "a tile is shorter than its blocks";
+  return open_all_streams({tile_ + used, tile.size() - used}, exponents, low);
+}
+
+const char* TileReader::open_all_streams(std::span<const uint8_t> in, bool exponents, bool low) {
+  streams_.exponent_position = exponent_end_ = streams_.low_position = low_end_ = {};
+  if (exponents) {
+    const auto stream = open_streams(in, streams_.exponent_position, exponent_end_);
+    if (stream.empty() || stream.size() > kLanes * kMostLaneBytes)
+      return "a tile's streams are longer than it";
+    // Copied, so that lanes that run on beyond a damaged stream stay in memory that is ours.
+    std::memcpy(stream_copy_, stream.data(), stream.size());
+    std::memset(stream_copy_ + stream.size(), 0, kMostLaneBytes + kStreamSlack);
+    streams_.exponents = stream_copy_;
+  }
+  if (low) {
+    streams_.low = open_streams(in, streams_.low_position, low_end_);
+    if (streams_.low.empty()) return "a tile's low streams are longer than it";
+  }
+  return in.size() < kAlign ? nullptr : "a tile is longer than its blocks";
 }
 
 const char* TileReader::read(BlockParts& parts, void* values) {
   const size_t count = next_values();
   const BlockRecord record = record_at(block_++);
   const Kernels& fit = count == kBlockValues ? *kernels_ : portable_kernels();
-  const char* wrong = read_block(shape_, fit, record, planes_, list_, count, parts, values);
+  const char* wrong =
+      read_block(shape_, fit, record, planes_, list_, count, streams_, parts, values);
   planes_ += plane_bytes_of(shape_, record, count);
   list_ += list_bytes_of(shape_, record);
-  return wrong;
+  if (wrong != nullptr || next_values() != 0) return wrong;
+  if (at_end(streams_.exponent_position, exponent_end_) && at_end(streams_.low_position, low_end_))
+    return nullptr;
+  return "a tile's streams do not end where they should";
 }
 
 }  // namespace strait::codec

@@ -1,7 +1,7 @@
-// One tile, up to 16384 values: the records of its blocks, their planes, their lists. A tile needs
-// nothing but its own bytes, so tiles can be coded side by side. Pure functions on memory of the
-// caller; any thread; the encoder keeps the lists on its stack (64 KiB) until the planes are
-// written.
+// One tile, up to 16384 values: the records of its blocks, their planes, their lists, their
+// streams. A tile needs nothing but its own bytes, so tiles can be coded side by side. Pure
+// functions on memory of the caller; any thread; the encoder keeps lists and streams on its stack
+// (130 KiB) until the planes are written, the reader holds a copy of the streams (17 KiB).
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace strait::codec {
 
 // Writes at most `room` bytes, a multiple of kAlign. Returns how many, or 0 when they do not
 // suffice.
-size_t encode_tile(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
-                   std::byte* out, size_t room);
+size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const void* values,
+                   size_t n, std::byte* out, size_t room);
 
 // Reads block after block of a tile. Every size is checked when it is opened, so that reading stays
 // within it.
@@ -23,12 +23,16 @@ class TileReader {
   // Returns what is wrong, or null. The bytes must stay while the reader is used.
   const char* open(const Shape& shape, const Kernels& kernels, std::span<const std::byte> tile,
                    size_t n);
-  // Decodes the next block. Returns what is wrong, or null.
+  // Decodes the next block. Returns what is wrong, or null; what only shows at the tile's end is
+  // said with its last block.
   const char* read(BlockParts& parts, void* values);
   size_t next_values() const;  // values of the next block; 0 at the end
 
  private:
+  static constexpr size_t kMostLaneBytes = kTileValues / kLanes * kMostCodeBits / 8;
+
   BlockRecord record_at(size_t block) const;
+  const char* open_all_streams(std::span<const uint8_t> in, bool exponents, bool low);
 
   Shape shape_;
   const Kernels* kernels_ = nullptr;
@@ -37,6 +41,10 @@ class TileReader {
   const uint8_t* list_ = nullptr;
   size_t values_ = 0;
   size_t block_ = 0;
+  StreamReader streams_;
+  LanePositions exponent_end_;
+  LanePositions low_end_;
+  uint8_t stream_copy_[(kLanes + 1) * kMostLaneBytes + kStreamSlack];
 };
 
 }  // namespace strait::codec

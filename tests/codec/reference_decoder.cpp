@@ -70,13 +70,16 @@ struct Block {
   size_t byte_planes() const { return (cut.mantissa_bits + 1) / 8; }
   size_t bit_planes() const { return (cut.mantissa_bits + 1) % 8; }
   size_t method() const { return record.kind & 63; }
+  bool coded() const { return method() >= 16; }
+  bool low_coded() const { return cut.value_bytes == 4 && record.low >= 16; }
+  bool has_plane(size_t plane) const { return !low_coded() || plane == 2; }
   size_t mode(size_t plane) const {
     if (plane == byte_planes() - 1) return record.kind >> 6;
     return (record.low >> (2 * plane)) & 3;
   }
   size_t list_unit() const {
     for (size_t p = 0; p < byte_planes(); ++p)
-      if (mode(p) >= 2) return 8;
+      if (has_plane(p) && mode(p) >= 2) return 8;
     return 1;
   }
 };
@@ -95,13 +98,15 @@ BlockPlanes read_planes(const Block& block, Reader& area) {
   for (size_t p = 0; p < block.byte_planes(); ++p) {
     planes.full.emplace_back();
     planes.bits.emplace_back();
+    if (!block.has_plane(p)) continue;
     if (block.mode(p) == 1) planes.full[p] = area.take(block.n).bytes();
     if (block.mode(p) >= 2) planes.bits[p].push_back(area.bit_plane(block.n));
     if (block.mode(p) == 3) planes.bits[p].push_back(area.bit_plane(block.n));
   }
   for (size_t p = 0; p < block.bit_planes(); ++p)
     planes.residual.push_back(area.bit_plane(block.n));
-  for (size_t p = 2; p < block.method(); ++p) planes.exponent.push_back(area.bit_plane(block.n));
+  for (size_t p = 2; p < block.method() && !block.coded(); ++p)
+    planes.exponent.push_back(area.bit_plane(block.n));
   return planes;
 }
 
@@ -111,25 +116,137 @@ uint64_t number_at(const std::vector<std::vector<bool>>& planes, size_t i) {
   return value;
 }
 
-std::vector<uint64_t> read_exponents(const Block& block, const BlockPlanes& planes, Reader& list) {
+struct ExponentCode {
+  int above;
+  int near[14];
+  int zero;
+  int escape;
+};
+struct LowCode {
+  int length[17];
+};
+#include "codec/tables/tables.inc"
+
+// Codes of the given lengths: counted up, shorter ones first, equal ones in order; 0 has none.
+std::map<std::vector<bool>, int> canonical_code(const std::vector<int>& lengths) {
+  std::map<std::vector<bool>, int> code;
+  uint32_t next = 0;
+  for (int length = 1; length <= 8; ++length, next *= 2)
+    for (size_t symbol = 0; symbol < lengths.size(); ++symbol) {
+      if (lengths[symbol] != length) continue;
+      std::vector<bool> bits;
+      for (int b = length - 1; b >= 0; --b) bits.push_back((next >> b) & 1);
+      code[bits] = static_cast<int>(symbol);
+      ++next;
+    }
+  return code;
+}
+
+// One lane of a tile.
+class Stream {
+ public:
+  explicit Stream(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
+  bool bit() {
+    if (at_ == 8 * bytes_.size()) throw Malformed{};
+    const bool set = (bytes_[at_ / 8] >> (at_ % 8)) & 1;
+    ++at_;
+    return set;
+  }
+  uint32_t number(int bits) {
+    uint32_t value = 0;
+    for (int b = 0; b < bits; ++b) value |= uint32_t{bit()} << b;
+    return value;
+  }
+  int symbol(const std::map<std::vector<bool>, int>& code) {
+    std::vector<bool> bits;
+    do bits.push_back(bit());
+    while (code.count(bits) == 0);
+    return code.at(bits);
+  }
+  bool finished() const { return (at_ + 7) / 8 == bytes_.size(); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  size_t at_ = 0;
+};
+
+std::vector<Stream> read_streams(Reader& tile) {
+  const size_t shortest = tile.number(2);
+  const size_t width = tile.byte();
+  std::vector<size_t> lengths(32, shortest);
+  for (size_t p = 0; p < width; ++p) {
+    const std::vector<bool> plane = tile.bit_plane(32);
+    for (size_t lane = 0; lane < 32; ++lane) lengths[lane] += size_t{plane[lane]} << p;
+  }
+  std::vector<Stream> streams;
+  for (size_t length : lengths) streams.emplace_back(tile.take(length).bytes());
+  return streams;
+}
+
+// What the streams hold of each block.
+struct Coded {
+  std::vector<int> symbols;
+  std::vector<uint32_t> low;
+};
+
+void read_coded_exponents(const Block& block, std::vector<Stream>& lanes, Coded& coded) {
+  const size_t table = block.method() - 16;
+  if (table >= std::size(kExponentCodes) || block.n != 512) throw Malformed{};
+  const ExponentCode& row = kExponentCodes[table];
+  std::vector<int> lengths(row.near, row.near + 14);
+  lengths.push_back(row.zero);
+  lengths.push_back(row.escape);
+  const auto code = canonical_code(lengths);
+  for (size_t i = 0; i < block.n; ++i) coded.symbols.push_back(lanes[i / 4 % 32].symbol(code));
+}
+
+void read_coded_low(const Block& block, std::vector<Stream>& lanes, Coded& coded) {
+  const size_t table = block.record.low - 16;
+  if (table >= std::size(kLowCodes) || block.n != 512) throw Malformed{};
+  const auto code = canonical_code({kLowCodes[table].length, kLowCodes[table].length + 17});
+  for (size_t i = 0; i < block.n; ++i) {
+    Stream& lane = lanes[i / 4 % 32];
+    const int zeros = lane.symbol(code);
+    uint32_t low = 0;
+    if (zeros < 16) low = (2 * lane.number(15 - zeros) + 1) << zeros;
+    coded.low.push_back(low);
+  }
+}
+
+uint64_t read_escape(const Block& block, Reader& list) {
+  return list.number(block.cut.exponent_bits > 8 ? 2 : 1);
+}
+
+std::vector<uint64_t> read_exponents(const Block& block, const BlockPlanes& planes,
+                                     const Coded& coded, Reader& list) {
   const size_t w = block.method() - 2;
   const uint64_t modulus = uint64_t{1} << block.cut.exponent_bits;
-  const uint64_t escape = (uint64_t{1} << w) - 1;
+  const uint64_t escape = block.coded() ? 15 : (uint64_t{1} << w) - 1;
+  const bool plain = !block.coded() && w == block.cut.exponent_bits;
+  const bool fixed = !block.coded() && w == 0;
   std::vector<uint64_t> exponents;
   for (size_t i = 0; i < block.n; ++i) {
-    const uint64_t code = number_at(planes.exponent, i);
-    if (w == block.cut.exponent_bits)
+    const uint64_t code =
+        block.coded() ? static_cast<uint64_t>(coded.symbols[i]) : number_at(planes.exponent, i);
+    if (plain)
       exponents.push_back(code);
-    else if (w == 0 || code != escape)
+    else if (block.coded() && code == 14)
+      exponents.push_back(0);
+    else if (fixed || code != escape)
       exponents.push_back((block.record.top + modulus - code) % modulus);
     else
-      exponents.push_back(list.number(block.cut.exponent_bits > 8 ? 2 : 1) % modulus);
+      exponents.push_back(read_escape(block, list) % modulus);
   }
   return exponents;
 }
 
 std::vector<uint8_t> read_byte_plane(const Block& block, const BlockPlanes& planes, size_t p,
-                                     Reader& list) {
+                                     const Coded& coded, Reader& list) {
+  if (!block.has_plane(p)) {
+    std::vector<uint8_t> bytes;
+    for (uint32_t low : coded.low) bytes.push_back(static_cast<uint8_t>(low >> (8 * p)));
+    return bytes;
+  }
   if (block.mode(p) == 1) return planes.full[p];
   std::vector<uint8_t> bytes(block.n, 0);
   if (block.mode(p) == 2)
@@ -153,7 +270,7 @@ void append(std::vector<uint8_t>& values, uint64_t value, size_t size) {
   for (size_t i = 0; i < size; ++i) values.push_back(static_cast<uint8_t>(value >> (8 * i)));
 }
 
-void read_block(const Block& block, const BlockPlanes& planes, Reader list,
+void read_block(const Block& block, const BlockPlanes& planes, const Coded& coded, Reader list,
                 std::vector<uint8_t>& values) {
   const Cut& cut = block.cut;
   if (block.method() == 0) {
@@ -165,10 +282,10 @@ void read_block(const Block& block, const BlockPlanes& planes, Reader list,
     for (size_t i = 0; i < block.n; ++i) append(values, value, cut.value_bytes);
     return;
   }
-  const std::vector<uint64_t> exponents = read_exponents(block, planes, list);
+  const std::vector<uint64_t> exponents = read_exponents(block, planes, coded, list);
   std::vector<std::vector<uint8_t>> bytes;
   for (size_t p = 0; p < block.byte_planes(); ++p)
-    bytes.push_back(read_byte_plane(block, planes, p, list));
+    bytes.push_back(read_byte_plane(block, planes, p, coded, list));
   if (list.left() >= block.list_unit()) throw Malformed{};
   for (size_t i = 0; i < block.n; ++i) {
     uint64_t residual = number_at(planes.residual, i) << (8 * bytes.size());
@@ -192,9 +309,24 @@ void read_tile(const Cut& cut, Reader tile, size_t count, std::vector<uint8_t>& 
   tile.align();
   std::vector<BlockPlanes> planes;
   for (const Block& block : blocks) planes.push_back(read_planes(block, tile));
-  for (size_t b = 0; b < blocks.size(); ++b)
-    read_block(blocks[b], planes[b], tile.take(blocks[b].record.list * blocks[b].list_unit()),
-               values);
+  std::vector<Reader> lists;
+  for (const Block& block : blocks)
+    lists.push_back(tile.take(block.record.list * block.list_unit()));
+  std::vector<Stream> exponents, low;
+  if (std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.coded(); }))
+    exponents = read_streams(tile);
+  if (std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.low_coded(); }))
+    low = read_streams(tile);
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    Coded coded;
+    if (blocks[b].coded()) read_coded_exponents(blocks[b], exponents, coded);
+    if (blocks[b].low_coded()) read_coded_low(blocks[b], low, coded);
+    read_block(blocks[b], planes[b], coded, lists[b], values);
+  }
+  for (const Stream& stream : exponents)
+    if (!stream.finished()) throw Malformed{};
+  for (const Stream& stream : low)
+    if (!stream.finished()) throw Malformed{};
   tile.align();
   if (tile.left() != 0) throw Malformed{};
 }

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <cstring>
+
+#include "codec/block.hpp"
+#include "codec/bytes.hpp"
+#include "codec/choose.hpp"
+#include "codec/sparse.hpp"
+
+namespace strait::codec {
+namespace {
+
+bool is_wide(const Shape& shape) {
+  return shape.exponent_bits > 8;
+}
+
+uint32_t full_exponent(const BlockParts& parts, size_t i) {
+  return parts.exponent[i] | uint32_t{parts.exponent_high[i]} << 8;
+}
+
+// fp64: exponents as bytes, the largest as 255 where they reach beyond; what is too low becomes 0.
+// Returns what was taken off.
+uint32_t narrow(const BlockParts& parts, size_t n, uint8_t* bytes) {
+  uint32_t largest = 0;
+  for (size_t i = 0; i < n; ++i) largest = std::max(largest, full_exponent(parts, i));
+  const uint32_t offset = largest > 255 ? largest - 255 : 0;
+  for (size_t i = 0; i < n; ++i)
+    bytes[i] = static_cast<uint8_t>(std::max(full_exponent(parts, i), offset) - offset);
+  return offset;
+}
+
+void set_plane_mode(BlockRecord& record, size_t plane, size_t planes, PlaneMode mode) {
+  if (plane + 1 == planes)
+    record.kind = static_cast<uint8_t>(record.kind | static_cast<unsigned>(mode) << 6);
+  else
+    record.low = static_cast<uint16_t>(record.low | static_cast<unsigned>(mode) << (2 * plane));
+}
+
+bool all_equal(const void* values, size_t value_bytes, size_t n) {
+  const auto* bytes = static_cast<const std::byte*>(values);
+  if (n > 1 && std::memcmp(bytes, bytes + value_bytes, value_bytes) != 0) return false;
+  return std::memcmp(bytes, bytes + value_bytes, (n - 1) * value_bytes) == 0;
+}
+
+BlockChoice constant_choice(const Shape& shape, const void* values) {
+  constexpr std::byte kNothing[8] = {};
+  BlockChoice choice;
+  if (std::memcmp(values, kNothing, shape.value_bytes) == 0) return choice;
+  choice.record.kind = kMethodConstant;
+  choice.record.list = shape.value_bytes;
+  choice.list_bytes = shape.value_bytes;
+  return choice;
+}
+
+// Symbols of wider exponents than bytes; as kernels.to_symbols.
+size_t to_wide_symbols(const Shape& shape, const ExponentTable& table, const BlockParts& parts,
+                       uint32_t top, uint8_t* symbols, uint8_t* list) {
+  size_t taken = 0;
+  for (size_t i = 0; i < kBlockValues; ++i) {
+    const uint32_t exponent = full_exponent(parts, i);
+    const uint32_t below = (top - exponent) & ((1u << shape.exponent_bits) - 1);
+    symbols[i] = exponent == 0 ? table.zero : table.near[std::min(below, kSymbols - 1u)];
+    if (symbols[i] != kSymbolEscape) continue;
+    store<uint16_t>(list + taken, static_cast<uint16_t>(exponent));
+    taken += 2;
+  }
+  return taken;
+}
+
+// Puts the exponents into the streams where that is cheaper than window_bytes.
+bool try_table(const Shape& shape, const Kernels& kernels, const BlockParts& parts,
+               const TableChoice& choice, int mean, size_t window_bytes, StreamParts& streams,
+               uint8_t* list, BlockChoice& block) {
+  if (choice.bits / 8 >= window_bytes) return false;
+  const ExponentTable& table = kTables[choice.table];
+  const auto top = static_cast<uint32_t>(mean + table.above);
+  uint8_t symbols[kBlockValues];
+  uint8_t escapes[2 * kBlockValues + kListSlack];
+  const size_t bytes =
+      is_wide(shape)
+          ? to_wide_symbols(shape, table, parts, top, symbols, escapes)
+          : kernels.to_symbols(table, parts.exponent, static_cast<uint8_t>(top), symbols, escapes);
+  if (bytes > 255) return false;
+  std::memcpy(list, escapes, bytes);
+  LanePieces& pieces = streams.exponents;
+  kernels.to_pieces(table.code, symbols, pieces.bits + pieces.rows * kLanes,
+                    pieces.count + pieces.rows * kLanes);
+  pieces.rows += kBlockRows;
+  block.record.kind = static_cast<uint8_t>(kMethodTable + choice.table);
+  block.record.top = static_cast<uint16_t>(is_wide(shape) ? top : top & 255);
+  block.escape_bytes = bytes;
+  return true;
+}
+
+void choose_exponents(const Shape& shape, const Kernels& kernels, const BlockParts& parts, size_t n,
+                      StreamParts* streams, uint8_t* list, BlockChoice& block) {
+  uint8_t narrowed[kBlockValues];
+  const uint8_t* bytes = parts.exponent;
+  uint32_t offset = 0;
+  if (is_wide(shape)) {
+    offset = narrow(parts, n, narrowed);
+    bytes = narrowed;
+  }
+  ExponentBins bins;
+  const Window window = choose_window(shape, kernels, bytes, offset > 0, n, bins);
+  block.escape_bytes = window.escapes * shape.top_bytes();
+  block.record.kind = static_cast<uint8_t>(kMethodWindow + window.width);
+  if (window.width < shape.exponent_bits)
+    block.record.top = static_cast<uint16_t>(window.top + offset);
+  const size_t window_bytes = window.width * bit_bytes(n) + block.escape_bytes;
+  if (streams == nullptr || n != kBlockValues || window.width == 0) return;
+  const int mean = bins.top - kAboveMean + static_cast<int>(offset);
+  try_table(shape, kernels, parts, choose_table(kernels, bytes, offset > 0, bins), mean,
+            window_bytes, *streams, list, block);
+}
+
+// The byte planes of a block, from the highest down: what is decided first gets the list's room.
+void choose_planes(const Shape& shape, const Kernels& kernels, const BlockParts& parts, size_t n,
+                   StreamParts* streams, BlockChoice& block) {
+  size_t list_bytes = block.escape_bytes;
+  bool sparse = false;
+  PlaneCost costs[kMaxBytePlanes];
+  for (size_t p = shape.byte_planes(); p-- > 0;) {
+    costs[p] = choose_plane(kernels, parts.plane[p], n);
+    if (list_bytes + costs[p].list_bytes > kMaxListBytes) costs[p] = {PlaneMode::kFull, n, 0};
+    list_bytes += costs[p].list_bytes;
+  }
+  size_t first = 0;
+  if (streams != nullptr && n == kBlockValues && shape.value_bytes == 4 &&
+      costs[0].mode != PlaneMode::kFull) {
+    const size_t bytes =
+        costs[0].plane_bytes + costs[0].list_bytes + costs[1].plane_bytes + costs[1].list_bytes;
+    uint32_t bits = 0;
+    const uint32_t table = choose_low_table(parts.plane[0], parts.plane[1], bits);
+    if (bits / 8 < bytes) {
+      streams->low.add(table, parts.plane[0], parts.plane[1]);
+      block.record.low = static_cast<uint16_t>(kLowTable + table);
+      list_bytes -= costs[0].list_bytes + costs[1].list_bytes;
+      first = 2;
+    }
+  }
+  for (size_t p = first; p < shape.byte_planes(); ++p) {
+    set_plane_mode(block.record, p, shape.byte_planes(), costs[p].mode);
+    sparse = sparse || costs[p].mode >= PlaneMode::kSparse;
+  }
+  block.list_bytes = sparse ? round_up(list_bytes, kSparseListUnit) : list_bytes;
+  block.record.list =
+      static_cast<uint8_t>(sparse ? block.list_bytes / kSparseListUnit : list_bytes);
+}
+
+void write_exponents(const Shape& shape, const Kernels& kernels, const BlockParts& parts,
+                     const BlockRecord& record, size_t n, uint8_t* planes, uint8_t* list) {
+  const size_t width = record.method() - kMethodWindow;
+  if (width == 0) return;
+  if (width == shape.exponent_bits) {
+    const size_t low = std::min<size_t>(width, 8);
+    kernels.pack_bits(parts.exponent, n, low, planes);
+    kernels.pack_bits(parts.exponent_high, n, width - low, planes + low * bit_bytes(n));
+    return;
+  }
+  if (!is_wide(shape)) {
+    kernels.pack_window(parts.exponent, n, width, static_cast<uint8_t>(record.top), planes, list);
+    return;
+  }
+  uint8_t codes[kBlockValues];
+  const uint32_t escape = (1u << width) - 1;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t exponent = full_exponent(parts, i);
+    const uint32_t below = (record.top - exponent) & ((1u << shape.exponent_bits) - 1);
+    codes[i] = static_cast<uint8_t>(std::min(below, escape));
+    if (codes[i] != escape) continue;
+    store<uint16_t>(list, static_cast<uint16_t>(exponent));
+    list += 2;
+  }
+  kernels.pack_bits(codes, n, width, planes);
+}
+
+}  // namespace
+
+BlockChoice choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
+                         BlockParts& parts, StreamParts* streams, uint8_t* list) {
+  if (all_equal(values, shape.value_bytes, n)) return constant_choice(shape, values);
+  kernels.split(shape, values, n, parts);
+  BlockChoice block;
+  choose_exponents(shape, kernels, parts, n, streams, list, block);
+  choose_planes(shape, kernels, parts, n, streams, block);
+  block.plane_bytes = plane_bytes_of(shape, block.record, n);
+  return block;
+}
+
+void write_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
+                 const BlockParts& parts, const BlockChoice& choice, uint8_t* planes,
+                 uint8_t* list) {
+  const BlockRecord& record = choice.record;
+  if (record.method() == kMethodZero) return;
+  if (record.method() == kMethodConstant) {
+    std::memcpy(list, values, shape.value_bytes);
+    return;
+  }
+  uint8_t* const list_end = list + choice.list_bytes;
+  uint8_t* const planes_end = planes + choice.plane_bytes;
+  if (record.method() < kMethodTable)
+    write_exponents(shape, kernels, parts, record, n,
+                    planes_end - (record.method() - kMethodWindow) * bit_bytes(n), list);
+  list += choice.escape_bytes;
+  for (size_t p = record.has_low_table(shape) ? 2 : 0; p < shape.byte_planes(); ++p)
+    write_plane(kernels, record.plane(p, shape.byte_planes()), parts.plane[p], n, planes, list);
+  kernels.pack_bits(parts.bits, n, shape.bit_planes(), planes);
+  std::memset(list, 0, static_cast<size_t>(list_end - list));
+}
+
+}  // namespace strait::codec

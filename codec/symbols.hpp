@@ -1,0 +1,50 @@
+// The kernels of the dense mode one value at a time. Included by each target that has no vectors
+// for them, in its own namespace (simd.hpp says why). Any thread; a few instructions per value.
+#include "codec/kernels.hpp"
+
+namespace strait::codec::STRAIT_CODEC_TARGET {
+namespace {
+
+uint32_t cheapest_table(const uint16_t counts[kPriced], uint32_t& bits) {
+  uint16_t costs[kExponentTables] = {};  // at most 512 * 17
+  for (int k = 0; k < kPriced; ++k)
+    for (int t = 0; t < kExponentTables; ++t)
+      costs[t] = static_cast<uint16_t>(costs[t] + counts[k] * kPrices[k][t]);
+  uint32_t least = 0;
+  for (uint32_t t = 1; t < kExponentTables; ++t)
+    if (costs[t] < costs[least]) least = t;
+  bits = costs[least];
+  return least;
+}
+
+void to_pieces(const PrefixCode& code, const uint8_t* symbols, uint32_t* bits, uint8_t* count) {
+  for (size_t piece = 0; piece < kBlockValues / 4; ++piece) {
+    uint32_t joined = 0, length = 0;
+    for (size_t k = 0; k < 4; ++k) {
+      const uint8_t symbol = symbols[4 * piece + k];
+      joined |= uint32_t{code.bits[symbol]} << length;
+      length += code.length[symbol];
+    }
+    bits[piece] = joined;
+    count[piece] = static_cast<uint8_t>(length);
+  }
+}
+
+void read_symbols(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
+                  uint8_t* symbols) {
+  for (size_t piece = 0; piece < kBlockValues / 4; ++piece) {
+    uint32_t& at = position.bit[piece % kLanes];
+    uint64_t next;
+    __builtin_memcpy(&next, streams + at / 8, 8);
+    next >>= at % 8;
+    for (size_t k = 0; k < 4; ++k) {
+      const uint16_t entry = code.decoded[next & 255];
+      symbols[4 * piece + k] = static_cast<uint8_t>(entry);
+      next >>= entry >> 8;
+      at += entry >> 8;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strait::codec::STRAIT_CODEC_TARGET
