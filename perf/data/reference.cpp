@@ -41,10 +41,11 @@ template <class T>
 Accumulator<T> enter(const Problem& problem, int rank, T value) {
   const Accumulator<T> wide = load(value);
   if (problem.kind == ReduceKind::kPreMulSum)
-    return combine(ReduceKind::kProd, wide, static_cast<Accumulator<T>>(premultiplier(rank)));
+    return load(store<T>(
+        combine(ReduceKind::kProd, wide, static_cast<Accumulator<T>>(premultiplier(rank)))));
   if constexpr (kIsFloat<T>)
     if (problem.kind == ReduceKind::kAvg)
-      return wide * static_cast<Accumulator<T>>(1.0 / problem.rank_count);
+      return load(store<T>(wide * static_cast<Accumulator<T>>(1.0 / problem.rank_count)));
   return wide;
 }
 

@@ -131,7 +131,9 @@ uint64_t combine_as_floats(const Case& c, uint64_t first, uint64_t second) {
     const double value = read(type, form, bits);
     if (!scaled || !c.arithmetic.has_scale) return value;
     const double scale = round_to(type, c.arithmetic.scale_float);
-    return round_to(type, static_cast<Quad>(value) * static_cast<Quad>(scale));
+    const double product = round_to(type, static_cast<Quad>(value) * static_cast<Quad>(scale));
+    const bool travels_rounded = is_narrow_float(type) && form == Form::kNarrow;
+    return travels_rounded ? decode(type, encode(type, product)) : product;
   };
   double value = take(first, c.first_form, c.first_scaled);
   if (c.has_second)

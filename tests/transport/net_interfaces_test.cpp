@@ -25,7 +25,7 @@ std::vector<Interface> some_host() {
                                    on("eth0", "fd00::2"),       on("eth0", "fe80::2"),
                                    on("tun0", "10.8.0.1"),      on("eth9", "10.9.0.2")};
   result[8].tunnel = true;
-  result[9].running = false;
+  result[9].carrier = false;
   return result;
 }
 
@@ -46,6 +46,16 @@ TEST(ChooseAddresses, NetworksComeBeforeBridgesAndLoopbackStaysHome) {
 TEST(ChooseAddresses, LoopbackWhereThereIsNothingElse) {
   EXPECT_THAT(chosen("", "any", {on("lo", "127.0.0.1"), on("lo", "::1"), on("eth0", "fe80::2")}),
               ElementsAre("127.0.0.1", "::1"));
+}
+
+TEST(ChooseAddresses, AnInterfaceWhoseCarrierIsNotSeenYetIsBetterThanLoopback) {
+  std::vector<Interface> fresh = {on("lo", "127.0.0.1"), on("eth0", "10.0.0.2"),
+                                  on("eth1", "10.1.0.2")};
+  fresh[1].carrier = false;
+  fresh[2].carrier = false;
+  EXPECT_THAT(chosen("", "any", fresh), ElementsAre("10.0.0.2", "10.1.0.2"));
+  fresh[2].up = false;
+  EXPECT_THAT(chosen("", "any", fresh), ElementsAre("10.0.0.2"));
 }
 
 TEST(ChooseAddresses, FamilyIsHeeded) {

@@ -61,12 +61,12 @@ bool family_fits(const Address& address, const std::string& family) {
          address.family == (family == "AF_INET" ? AF_INET : AF_INET6);
 }
 
-// Lower is better.
+// Lower is better; from here on only where there is nothing better.
+constexpr size_t kLastResort = 2;
 size_t rank_of(const Interface& interface) {
-  size_t rank = 0;
-  if (has_prefix(interface.name, kBridgePrefixes)) rank = 1;
-  if (interface.loopback || interface.address.loopback()) rank = 2;
-  return rank;
+  if (interface.loopback || interface.address.loopback()) return 3;
+  if (!interface.carrier) return kLastResort;
+  return has_prefix(interface.name, kBridgePrefixes) ? 1 : 0;
 }
 
 bool only_when_named(const Interface& interface) {
@@ -106,7 +106,8 @@ Result<std::vector<Interface>> read_interfaces() {
     const unsigned flags = entry->ifa_flags;
     result.push_back({.name = entry->ifa_name,
                       .address = address->with_port(0),
-                      .running = (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0,
+                      .up = (flags & IFF_UP) != 0,
+                      .carrier = (flags & IFF_RUNNING) != 0,
                       .loopback = (flags & IFF_LOOPBACK) != 0,
                       .tunnel = (flags & IFF_POINTOPOINT) != 0});
   }
@@ -119,7 +120,7 @@ Result<std::vector<Address>> choose_addresses(const std::vector<Interface>& inte
   const bool named = !filter.names.empty() && !filter.exclude;
   std::vector<std::pair<size_t, const Interface*>> ranked;
   for (const Interface& interface : interfaces) {
-    if (!interface.running || !family_fits(interface.address, family)) continue;
+    if (!interface.up || !family_fits(interface.address, family)) continue;
     const size_t place = filter.place(interface.name);
     const bool listed = place < filter.names.size();
     if (named ? !listed : listed || only_when_named(interface)) continue;
@@ -130,7 +131,7 @@ Result<std::vector<Address>> choose_addresses(const std::vector<Interface>& inte
   std::vector<Address> result;
   for (const auto& [rank, interface] : ranked) {
     // Whoever has a network address is not reached by loopback: another host would find itself.
-    if (!named && rank == 2 && !result.empty() && !result.front().loopback()) break;
+    if (!named && rank >= kLastResort && rank > ranked.front().first) break;
     result.push_back(interface->address);
   }
   if (result.empty()) return nothing_left(interfaces, names, family);

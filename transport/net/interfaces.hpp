@@ -14,8 +14,9 @@ namespace strait::net {
 
 struct Interface {
   std::string name;
-  Address address;      // without port
-  bool running = true;  // up, with a carrier
+  Address address;  // without port
+  bool up = true;
+  bool carrier = true;  // the kernel may notice it up to a second after an interface came up
   bool loopback = false;
   bool tunnel = false;  // point to point: VPNs and the like
 };
@@ -25,8 +26,9 @@ Result<std::vector<Interface>> read_interfaces();
 // names: "" for the ranking below, or a comma list of prefixes ("eth,ib"); "=eth0" exact names;
 // "^docker" or "^=docker0" all but those. Named interfaces come in the order of the list. family:
 // any, AF_INET or AF_INET6. Ranking without names: networks, then bridges of containers and virtual
-// machines; loopback only where there is nothing else; tunnels and link-local addresses only when
-// named. A choice that leaves nothing is an error that lists what there is.
+// machines; then one without a carrier, then loopback, each only where there is nothing better;
+// tunnels and link-local addresses only when named. A choice that leaves nothing is an error that
+// lists what there is.
 Result<std::vector<Address>> choose_addresses(const std::vector<Interface>& interfaces,
                                               const std::string& names, const std::string& family);
 

@@ -37,7 +37,7 @@ bool scales(const Arithmetic& arithmetic, const Operand& operand) {
 
 Source source_of(const Arithmetic& arithmetic, const Operand& operand) {
   if (!scales(arithmetic, operand)) return {operand.data};
-  return {operand.data, arithmetic.scale_float, arithmetic.scale_integer};
+  return {operand.data, true, arithmetic.scale_float, arithmetic.scale_integer};
 }
 
 Form form_of(DataType type, Form form) {

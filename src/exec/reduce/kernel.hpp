@@ -15,9 +15,11 @@ namespace strait::reduce {
 
 enum class Operation : uint8_t { kConvert, kSum, kProd, kMax, kMin };
 
-// One operand as a kernel reads it: every element is multiplied by the factor of its kind.
+// One operand as a kernel reads it: if it is scaled, every element is multiplied by the factor of
+// its kind and rounded to its type, as it would be on its way to another rank.
 struct Source {
   const void* data = nullptr;
+  bool scaled = false;
   double factor_float = 1.0;
   uint64_t factor_integer = 1;
 };

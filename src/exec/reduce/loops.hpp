@@ -28,6 +28,19 @@ STRAIT_INLINE void write(void* to, typename N::Value value) {
     N::store(to, value);
 }
 
+// A scaled value is the same whether it is used here or sent: rounded to the type it travels as.
+template <class N, Form form>
+STRAIT_INLINE typename N::Value scale(typename N::Value value, typename N::Value factor) {
+  const typename N::Value product = N::prod(value, factor);
+  if constexpr (N::kIsFloat && N::kNarrowBytes < sizeof(float) && form == Form::kNarrow) {
+    alignas(64) char rounded[N::kLanes * N::kNarrowBytes];
+    N::store(rounded, product);
+    return N::load(rounded);
+  } else {
+    return product;
+  }
+}
+
 template <class N, Operation operation>
 STRAIT_INLINE typename N::Value apply(typename N::Value a, typename N::Value b) {
   if constexpr (operation == Operation::kSum) return N::sum(a, b);
@@ -56,13 +69,17 @@ struct PairLoop {
 
   Value first_factor;
   Value second_factor;
+  bool first_scaled;
+  bool second_scaled;
 
   STRAIT_INLINE void step(char* out, const char* first, const char* second) const {
     Value value = read<N, S::first>(first);
-    if constexpr (S::scaled) value = N::prod(value, first_factor);
+    if constexpr (S::scaled)
+      if (first_scaled) value = scale<N, S::first>(value, first_factor);
     if constexpr (S::binary) {
       Value other = read<N, S::second>(second);
-      if constexpr (S::scaled) other = N::prod(other, second_factor);
+      if constexpr (S::scaled)
+        if (second_scaled) other = scale<N, S::second>(other, second_factor);
       value = apply<N, S::operation>(value, other);
     }
     write<N, S::out>(out, value);
@@ -79,7 +96,7 @@ struct PairLoop {
   }
 
   static void run(void* out_data, const Source& a, const Source& b, size_t count) {
-    const PairLoop loop{N::factor(a), N::factor(b)};
+    const PairLoop loop{N::factor(a), N::factor(b), a.scaled, b.scaled};
     auto* out = static_cast<char*>(out_data);
     auto* first = static_cast<const char*>(a.data);
     auto* second = static_cast<const char*>(b.data);
@@ -107,9 +124,8 @@ struct ManyLoop {
   STRAIT_INLINE static Value take(const Source& source, const char* data) {
     const Value value = N::load(data);
     if constexpr (scaled)
-      return N::prod(value, N::factor(source));
-    else
-      return value;
+      if (source.scaled) return scale<N, Form::kNarrow>(value, N::factor(source));
+    return value;
   }
 
   template <size_t vectors>
