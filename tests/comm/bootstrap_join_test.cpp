@@ -55,7 +55,7 @@ TEST(Bootstrap, LargeRoundsArriveWhole) {
   const auto results = run_ranks(3, [&](int rank) -> Status {
     STRAIT_ASSIGN(auto bootstrap, Bootstrap::join(*id, rank, 3, loopback_config(),
                                                   plain_hello(rank), Deadline::after_ms(20'000)));
-    const std::vector<std::byte> mine(size_t{12} << 20, std::byte(rank + 1));
+    const std::vector<std::byte> mine(size_t{4} << 20, std::byte(rank + 1));
     STRAIT_ASSIGN(const auto all, bootstrap->all_gather(mine, Deadline::after_ms(20'000)));
     for (size_t other = 0; other < 3; ++other)
       EXPECT_EQ(all[other], std::vector<std::byte>(mine.size(), std::byte(other + 1)));

@@ -86,7 +86,7 @@ class TcpRecvLink final : public RecvLink {
     bool watched = true;              // by the reactor
     bool retired = false;             // from the reactor, for good
     std::atomic<bool> ended{false};   // partner: status() loads
-    std::atomic<int> ended_errno{0};  // set before `ended`
+    std::atomic<int> ended_errno{0};  // partner: status() loads it after `ended`
   };
 
   // The owner has nothing to read: tries itself, then leaves the watch to the reactor.

@@ -204,7 +204,8 @@ class TcpSendLink final : public SendLink {
   const std::shared_ptr<Reactor> reactor_;
   Doorbell* const doorbell_;
   SlotMemory memory_;
-  std::vector<std::atomic<bool>> busy_;       // by slot: taken, and not yet with the kernel
+  // By slot: taken, and not yet with the kernel. Partner: send_slot() sets, finish_frames() clears.
+  std::vector<std::atomic<bool>> busy_;
   std::atomic<uint64_t> taken_{0};            // partner: commit() checks it
   std::atomic<uint64_t> committed_{0};        // partner: flushed()
   std::atomic<uint64_t> written_{0};          // partner: flushed()
