@@ -1,6 +1,7 @@
 #include "comm/bootstrap_root.hpp"
 
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -181,7 +182,7 @@ class Root : public std::enable_shared_from_this<Root> {
     failure_ = why;
     to_tell_ = members_.rank_count();
     log_info("the bootstrap failed: {}", why.message());
-    for (auto& [fd, guest] : guests_) tell(guest, why);
+    for (Guest* guest : own_process_last()) tell(*guest, why);
     set_timer(now_ns() + tombstone_ns_, [this] { finish(); });
     finish_if_done();
   }
@@ -193,8 +194,18 @@ class Root : public std::enable_shared_from_this<Root> {
   }
 
   void tell_all(FrameType type, const std::vector<std::byte>& body) {
-    for (auto& [fd, guest] : guests_)
-      if (guest.joined) say(guest, type, body);
+    for (Guest* guest : own_process_last())
+      if (guest->joined) say(*guest, type, body);
+  }
+
+  // A rank of this process may end it as soon as it knows; by then the others shall know too.
+  std::vector<Guest*> own_process_last() {
+    std::vector<Guest*> order;
+    for (auto& [fd, guest] : guests_) order.push_back(&guest);
+    std::stable_partition(order.begin(), order.end(), [this](const Guest* guest) {
+      return !guest->joined || members_.hellos().at(guest->caller_rank).pid != getpid();
+    });
+    return order;
   }
 
   void say(Guest& guest, FrameType type, std::span<const std::byte> body) {

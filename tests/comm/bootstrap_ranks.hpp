@@ -1,4 +1,5 @@
 // Ranks of a bootstrap test: each a thread or a forked process that joins and reports how it went.
+// Nothing here is shared between tests.
 #pragma once
 
 #include <gtest/gtest.h>
