@@ -52,7 +52,7 @@ struct StreamReader {
 // Reads a block whose planes and list have the sizes above. Returns what is wrong, or null. Uses
 // parts as working memory.
 const char* read_block(const Shape& shape, const Kernels& kernels, const BlockRecord& record,
-                       const uint8_t* planes, const uint8_t* list, size_t n, StreamReader& streams,
-                       BlockParts& parts, void* values);
+                       std::span<const uint8_t> plane_area, std::span<const uint8_t> list_area,
+                       size_t n, StreamReader& streams, BlockParts& parts, void* values);
 
 }  // namespace strait::codec

@@ -87,8 +87,10 @@ void fill(const Shape& shape, const uint8_t* value, size_t n, void* values) {
 }  // namespace
 
 const char* read_block(const Shape& shape, const Kernels& kernels, const BlockRecord& record,
-                       const uint8_t* planes, const uint8_t* list, size_t n, StreamReader& streams,
-                       BlockParts& parts, void* values) {
+                       std::span<const uint8_t> plane_area, std::span<const uint8_t> list_area,
+                       size_t n, StreamReader& streams, BlockParts& parts, void* values) {
+  const uint8_t* planes = plane_area.data();
+  const uint8_t* list = list_area.data();
   const uint8_t method = record.method();
   if (method == kMethodZero) {
     std::memset(values, 0, n * shape.value_bytes);
@@ -98,26 +100,29 @@ const char* read_block(const Shape& shape, const Kernels& kernels, const BlockRe
     fill(shape, list, n, values);
     return nullptr;
   }
-  const size_t list_bytes = list_bytes_of(shape, record);
-  const uint8_t* const list_end = list + list_bytes;
+  const uint8_t* const list_end = list + list_area.size();
   if (method >= kMethodTable) {
     list = read_table(shape, kernels, record, list, list_end, streams, parts);
   } else {
     const size_t bytes = (method - kMethodWindow) * bit_bytes(n);
-    list = read_exponents(shape, kernels, record, planes + plane_bytes_of(shape, record, n) - bytes,
-                          list, list_end, n, parts);
+    list = read_exponents(shape, kernels, record, planes + plane_area.size() - bytes, list,
+                          list_end, n, parts);
   }
   if (list == nullptr) return "a block's list ends too early";
   const bool low_table = record.has_low_table(shape);
-  if (low_table)
-    read_low_half(record.low - kLowTable, streams.low, streams.low_position, parts.plane[0],
-                  parts.plane[1]);
-  for (size_t p = low_table ? 2 : 0; p < shape.byte_planes(); ++p)
-    if (!read_plane(kernels, record.plane(p, shape.byte_planes()), planes, list, list_end, n,
-                    parts.plane[p]))
-      return "a block's list ends too early";
+  if (low_table) {
+    read_low_half(record.low - kLowTable, streams.low, streams.low_position, parts.room[0],
+                  parts.room[1]);
+    parts.plane[0] = parts.room[0];
+    parts.plane[1] = parts.room[1];
+  }
+  for (size_t p = low_table ? 2 : 0; p < shape.byte_planes(); ++p) {
+    parts.plane[p] = read_plane(kernels, record.plane(p, shape.byte_planes()), planes, list,
+                                list_end, n, parts.room[p]);
+    if (parts.plane[p] == nullptr) return "a block's list ends too early";
+  }
   const auto slack = static_cast<size_t>(list_end - list);
-  if (slack >= (list_bytes == record.list ? 1 : kSparseListUnit))
+  if (slack >= (list_area.size() == record.list ? 1 : kSparseListUnit))
     return "a block's list is too long";
   kernels.unpack_bits(planes, n, shape.bit_planes(), parts.bits);
   kernels.join(shape, parts, n, values);

@@ -82,9 +82,8 @@ bool try_table(const Shape& shape, const Kernels& kernels, const BlockParts& par
   if (bytes > 255) return false;
   std::memcpy(list, escapes, bytes);
   LanePieces& pieces = streams.exponents;
-  kernels.to_pieces(table.code, symbols, pieces.bits + pieces.rows * kLanes,
-                    pieces.count + pieces.rows * kLanes);
-  pieces.rows += kBlockRows;
+  kernels.to_pieces(table.code, symbols, pieces.bits + pieces.used, pieces.count + pieces.used);
+  pieces.used += kBlockValues / 8;
   block.record.kind = static_cast<uint8_t>(kMethodTable + choice.table);
   block.record.top = static_cast<uint16_t>(is_wide(shape) ? top : top & 255);
   block.escape_bytes = bytes;
@@ -120,7 +119,7 @@ void choose_planes(const Shape& shape, const Kernels& kernels, const BlockParts&
   bool sparse = false;
   PlaneCost costs[kMaxBytePlanes];
   for (size_t p = shape.byte_planes(); p-- > 0;) {
-    costs[p] = choose_plane(kernels, parts.plane[p], n);
+    costs[p] = choose_plane(kernels, parts.room[p], n);
     if (list_bytes + costs[p].list_bytes > kMaxListBytes) costs[p] = {PlaneMode::kFull, n, 0};
     list_bytes += costs[p].list_bytes;
   }
@@ -130,9 +129,9 @@ void choose_planes(const Shape& shape, const Kernels& kernels, const BlockParts&
     const size_t bytes =
         costs[0].plane_bytes + costs[0].list_bytes + costs[1].plane_bytes + costs[1].list_bytes;
     uint32_t bits = 0;
-    const uint32_t table = choose_low_table(parts.plane[0], parts.plane[1], bits);
+    const uint32_t table = choose_low_table(parts.room[0], parts.room[1], bits);
     if (bits / 8 < bytes) {
-      streams->low.add(table, parts.plane[0], parts.plane[1]);
+      streams->low.add(table, parts.room[0], parts.room[1]);
       block.record.low = static_cast<uint16_t>(kLowTable + table);
       list_bytes -= costs[0].list_bytes + costs[1].list_bytes;
       first = 2;
@@ -203,7 +202,7 @@ void write_block(const Shape& shape, const Kernels& kernels, const void* values,
                     planes_end - (record.method() - kMethodWindow) * bit_bytes(n), list);
   list += choice.escape_bytes;
   for (size_t p = record.has_low_table(shape) ? 2 : 0; p < shape.byte_planes(); ++p)
-    write_plane(kernels, record.plane(p, shape.byte_planes()), parts.plane[p], n, planes, list);
+    write_plane(kernels, record.plane(p, shape.byte_planes()), parts.room[p], n, planes, list);
   kernels.pack_bits(parts.bits, n, shape.bit_planes(), planes);
   std::memset(list, 0, static_cast<size_t>(list_end - list));
 }

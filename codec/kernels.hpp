@@ -10,17 +10,16 @@
 
 namespace strait::codec {
 
-// One block, cut. Fields of the type's exponent, byte planes and bit planes; the rest is unused. A
-// byte plane may lie elsewhere than in `room`, in the bytes of the wire.
+// One block, cut. Fields of the type's exponent, byte planes and bit planes; the rest is unused.
 struct alignas(64) BlockParts {
   BlockParts() = default;
   BlockParts(const BlockParts&) = delete;
 
-  uint8_t exponent[kBlockValues];       // its low eight bits
-  uint8_t exponent_high[kBlockValues];  // what exceeds them (fp64)
-  uint8_t bits[kBlockValues];           // the residual's bits above its byte planes
-  uint8_t room[kMaxBytePlanes][kBlockValues];
-  uint8_t* plane[kMaxBytePlanes] = {room[0], room[1], room[2], room[3], room[4], room[5]};
+  uint8_t exponent[kBlockValues];              // its low eight bits
+  uint8_t exponent_high[kBlockValues];         // what exceeds them (fp64)
+  uint8_t bits[kBlockValues];                  // the residual's bits above its byte planes
+  uint8_t room[kMaxBytePlanes][kBlockValues];  // where split puts the planes
+  const uint8_t* plane[kMaxBytePlanes] = {};   // where each plane is, for join
 };
 
 inline constexpr size_t kListSlack = 64;  // kernels may write that far beyond a list
@@ -89,8 +88,8 @@ struct Kernels {
   // The reverse; returns as unpack_window.
   size_t (*from_symbols)(const uint8_t* symbols, uint8_t top, uint8_t mask, const uint8_t* list,
                          size_t list_bytes, uint8_t* bytes);
-  // The codes of a block's symbols, four to a piece: kBlockRows * kLanes pieces.
-  void (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint32_t* bits, uint8_t* count);
+  // The codes of a block's symbols, eight to a piece: kBlockValues / 8 pieces.
+  void (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count);
   // A block's symbols out of the streams. May read kStreamSlack bytes beyond the positions that it
   // reaches.
   void (*read_symbols)(const PrefixCode& code, const uint8_t* streams, LanePositions& position,

@@ -24,7 +24,7 @@ void split_words(const Shape& shape, const void* values, size_t n, BlockParts& p
     parts.exponent[i] = static_cast<uint8_t>(exponent);
     if constexpr (sizeof(Word) == 8) parts.exponent_high[i] = static_cast<uint8_t>(exponent >> 8);
     for (size_t p = 0; p < byte_planes; ++p)
-      parts.plane[p][i] = static_cast<uint8_t>(residual >> (8 * p));
+      parts.room[p][i] = static_cast<uint8_t>(residual >> (8 * p));
     parts.bits[i] = static_cast<uint8_t>(residual >> (8 * byte_planes));
   }
 }

@@ -45,7 +45,7 @@ inline void split_bfloat16(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
-    split_top(high, low, parts.exponent + i, parts.plane[0] + i);
+    split_top(high, low, parts.exponent + i, parts.room[0] + i);
   }
 }
 
@@ -61,7 +61,7 @@ inline void split_half(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
-    store_bytes(low, parts.plane[0] + i);
+    store_bytes(low, parts.room[0] + i);
     store_bytes(hn::And(hn::ShiftRight<2>(high), all(31)), parts.exponent + i);
     store_bytes(hn::OrAnd(hn::And(high, all(3)), hn::ShiftRight<5>(high), all(4)), parts.bits + i);
   }
@@ -81,9 +81,9 @@ inline void split_float(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector byte0, byte1, byte2, byte3;
     hn::LoadInterleaved4(kBytes, in + 4 * i, byte0, byte1, byte2, byte3);
-    store_bytes(byte0, parts.plane[0] + i);
-    store_bytes(byte1, parts.plane[1] + i);
-    split_top(byte3, byte2, parts.exponent + i, parts.plane[2] + i);
+    store_bytes(byte0, parts.room[0] + i);
+    store_bytes(byte1, parts.room[1] + i);
+    split_top(byte3, byte2, parts.exponent + i, parts.room[2] + i);
   }
 }
 
@@ -124,7 +124,7 @@ inline void split_double(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; ++i) {
     uint64_t value;
     __builtin_memcpy(&value, in + 8 * i, 8);
-    for (int p = 0; p < 6; ++p) parts.plane[p][i] = static_cast<uint8_t>(value >> (8 * p));
+    for (int p = 0; p < 6; ++p) parts.room[p][i] = static_cast<uint8_t>(value >> (8 * p));
     parts.exponent[i] = static_cast<uint8_t>(value >> 52);
     parts.exponent_high[i] = static_cast<uint8_t>(value >> 60) & 7;
     parts.bits[i] = static_cast<uint8_t>((value >> 48 & 15) | (value >> 59 & 16));

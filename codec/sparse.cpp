@@ -77,23 +77,24 @@ void write_plane(const Kernels& kernels, PlaneMode mode, const uint8_t* bytes, s
   }
 }
 
-bool read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*& planes,
-                const uint8_t*& list, const uint8_t* list_end, size_t n, uint8_t* bytes) {
+const uint8_t* read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*& planes,
+                          const uint8_t*& list, const uint8_t* list_end, size_t n, uint8_t* room) {
   if (mode == PlaneMode::kFull) {
-    std::memcpy(bytes, planes, n);
     planes += n;
-    return true;
+    return planes - n;
   }
   if (mode == PlaneMode::kSparse) {
-    const auto room = static_cast<size_t>(list_end - list);
-    const size_t taken = kernels.unpack_nonzero(planes, n, list, room, bytes);
+    const auto left = static_cast<size_t>(list_end - list);
+    const size_t taken = kernels.unpack_nonzero(planes, n, list, left, room);
     planes += bit_bytes(n);
-    list += taken <= room ? taken : 0;
-    return taken <= room;
+    list += taken <= left ? taken : 0;
+    return taken <= left ? room : nullptr;
   }
-  std::memset(bytes, 0, n);
-  return mode == PlaneMode::kZero || (read_halves(kernels, 0, planes, list, list_end, n, bytes) &&
-                                      read_halves(kernels, 4, planes, list, list_end, n, bytes));
+  std::memset(room, 0, n);
+  const bool whole =
+      mode == PlaneMode::kZero || (read_halves(kernels, 0, planes, list, list_end, n, room) &&
+                                   read_halves(kernels, 4, planes, list, list_end, n, room));
+  return whole ? room : nullptr;
 }
 
 }  // namespace strait::codec

@@ -19,8 +19,9 @@ PlaneCost choose_plane(const Kernels& kernels, const uint8_t* bytes, size_t n);
 void write_plane(const Kernels& kernels, PlaneMode mode, const uint8_t* bytes, size_t n,
                  uint8_t*& planes, uint8_t*& list);
 
-// Reads a plane and advances both pointers; false when the list ends too early.
-bool read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*& planes,
-                const uint8_t*& list, const uint8_t* list_end, size_t n, uint8_t* bytes);
+// Reads a plane and advances both pointers. Returns its bytes: where they are, or in `room`; null
+// when the list ends too early.
+const uint8_t* read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*& planes,
+                          const uint8_t*& list, const uint8_t* list_end, size_t n, uint8_t* room);
 
 }  // namespace strait::codec

@@ -9,21 +9,34 @@ namespace strait::codec {
 namespace {
 
 constexpr size_t kWideStore = 8;  // bytes stored at once, most of which later stores overwrite
+constexpr size_t kMostLaneBytes = kTileValues / kLanes;
 
-// Appends a lane's pieces at `out`, which may be written up to kWideStore bytes further than its
-// bits reach.
-void append_lane(const LanePieces& pieces, size_t lane, uint8_t* out) {
+// The end of a stream that grows.
+struct LaneEnd {
+  uint8_t* at;
   uint64_t waiting = 0;  // fewer than eight bits between pieces
   uint32_t count = 0;
-  for (size_t at = lane; at < pieces.rows * kLanes; at += kLanes) {
-    waiting |= uint64_t{pieces.bits[at]} << count;
-    count += pieces.count[at];
-    store<uint64_t>(out, waiting);
-    out += count / 8;
-    waiting >>= count & ~7u;
-    count &= 7;
+
+  void append(uint64_t bits, uint32_t length) {
+    const uint64_t next = waiting | bits << count;
+    store<uint64_t>(at, next);
+    const uint32_t total = count + length;
+    at += total / 8;
+    // Shifts are modulo 64: eight whole bytes leave what did not fit.
+    waiting = total < 64 ? next >> (total & ~7u) : count == 0 ? 0 : bits >> (64 - count);
+    count = total & 7;
   }
-  store<uint64_t>(out, waiting);
+};
+
+// Two neighbouring lanes at once, as each waits for its own last piece.
+void append_lanes(const LanePieces& pieces, size_t lane, uint8_t* even_out, uint8_t* odd_out) {
+  LaneEnd even{even_out}, odd{odd_out};
+  for (size_t at = lane; at < pieces.used; at += kLanes) {
+    even.append(pieces.bits[at], pieces.count[at]);
+    odd.append(pieces.bits[at + 1], pieces.count[at + 1]);
+  }
+  store<uint64_t>(even.at, even.waiting);
+  store<uint64_t>(odd.at, odd.waiting);
 }
 
 }  // namespace
@@ -46,8 +59,8 @@ size_t write_lengths(const uint32_t length[kLanes], uint8_t* out) {
 
 size_t write_streams(const LanePieces& pieces, uint8_t* out, size_t room) {
   uint32_t length[kLanes] = {};
-  for (size_t row = 0; row < pieces.rows; ++row)
-    for (size_t lane = 0; lane < kLanes; ++lane) length[lane] += pieces.count[row * kLanes + lane];
+  for (size_t at = 0; at < pieces.used; at += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) length[lane] += pieces.count[at + lane];
   size_t total = kMostLaneHeader + kWideStore;
   for (uint32_t& lane : length) {
     lane = (lane + 7) / 8;
@@ -57,10 +70,12 @@ size_t write_streams(const LanePieces& pieces, uint8_t* out, size_t room) {
   const size_t header = write_lengths(length, out);
   if (header == 0) return 0;
   uint8_t* stream = out + header;
-  // In order, so that what one lane writes too much is overwritten by the next.
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    append_lane(pieces, lane, stream);
+  uint8_t odd[kMostLaneBytes + kWideStore];
+  for (size_t lane = 0; lane < kLanes; lane += 2) {
+    append_lanes(pieces, lane, stream, odd);
     stream += length[lane];
+    std::memcpy(stream, odd, length[lane + 1]);
+    stream += length[lane + 1];
   }
   return static_cast<size_t>(stream - out);
 }

@@ -26,12 +26,12 @@ struct LanePositions {
   uint32_t bit[kLanes] = {};
 };
 
-// What lanes append, four values at a time: row r's piece of lane j is bits[32 r + j], count[32 r +
-// j] of them.
+// What lanes append, eight values (of two rows) at a time: piece k of lane j is bits[32 k + j],
+// count[32 k + j] of them.
 struct LanePieces {
-  size_t rows = 0;
-  uint32_t bits[kRows * kLanes];
-  uint8_t count[kRows * kLanes];
+  size_t used = 0;  // pieces of all lanes
+  uint64_t bits[kTileValues / 8];
+  uint8_t count[kTileValues / 8];
 };
 
 // Writes the lengths; returns how many bytes they took, or 0 when they differ by more than 255.

@@ -17,12 +17,15 @@ uint32_t cheapest_table(const uint16_t counts[kPriced], uint32_t& bits) {
   return least;
 }
 
-void to_pieces(const PrefixCode& code, const uint8_t* symbols, uint32_t* bits, uint8_t* count) {
-  for (size_t piece = 0; piece < kBlockValues / 4; ++piece) {
-    uint32_t joined = 0, length = 0;
-    for (size_t k = 0; k < 4; ++k) {
-      const uint8_t symbol = symbols[4 * piece + k];
-      joined |= uint32_t{code.bits[symbol]} << length;
+void to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count) {
+  for (size_t piece = 0; piece < kBlockValues / 8; ++piece) {
+    // Four symbols of a row, four of the next.
+    const uint8_t* from = symbols + piece / kLanes * 2 * kRowValues + piece % kLanes * 4;
+    uint64_t joined = 0;
+    uint32_t length = 0;
+    for (size_t k = 0; k < 8; ++k) {
+      const uint8_t symbol = from[k < 4 ? k : kRowValues + k - 4];
+      joined |= uint64_t{code.bits[symbol]} << length;
       length += code.length[symbol];
     }
     bits[piece] = joined;

@@ -6,7 +6,7 @@
 #define STRAIT_CODEC_TARGET avx512
 #define STRAIT_CODEC_TARGET_NAME "avx512"
 #include "codec/simd.hpp"
-#include "codec/symbols.hpp"
+#include "codec/symbols_avx512.hpp"
 
 namespace strait::codec::avx512 {
 namespace {

@@ -27,16 +27,16 @@ void store_record(const Shape& shape, const BlockRecord& record, size_t block, s
   if (shape.low_bytes() == 2) store<uint16_t>(tile + 2 * block, record.low);
 }
 
-BlockRecord load_record(const Shape& shape, size_t block, size_t blocks, const uint8_t* tile) {
-  BlockRecord record;
+void load_record(const Shape& shape, size_t block, size_t blocks, const uint8_t* tile,
+                 BlockRecord& record) {
   record.top = shape.top_bytes() == 2 ? load<uint16_t>(tile + 2 * block) : tile[block];
   tile += shape.top_bytes() * blocks;
   record.kind = tile[block];
   record.list = tile[blocks + block];
   tile += 2 * blocks;
+  record.low = 0;
   if (shape.low_bytes() == 1) record.low = tile[block];
   if (shape.low_bytes() == 2) record.low = load<uint16_t>(tile + 2 * block);
-  return record;
 }
 
 struct TileScratch {
@@ -48,7 +48,7 @@ struct TileScratch {
 // Appends what the blocks put into streams; returns the new end, or 0 when the room does not
 // suffice.
 size_t append_streams(const StreamParts& streams, uint8_t* tile, size_t used, size_t room) {
-  if (streams.exponents.rows != 0) {
+  if (streams.exponents.used != 0) {
     const size_t bytes = write_streams(streams.exponents, tile + used, room - used);
     if (bytes == 0) return 0;
     used += bytes;
@@ -72,7 +72,7 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const 
   if (used > room) return 0;
   std::memset(tile, 0, used);
   TileScratch scratch;
-  scratch.streams.exponents.rows = 0;
+  scratch.streams.exponents.used = 0;
   scratch.streams.low.blocks = 0;
   StreamParts* const streams = mode == Mode::kDense ? &scratch.streams : nullptr;
   size_t list_used = 0;
@@ -97,10 +97,6 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const 
   return total;
 }
 
-BlockRecord TileReader::record_at(size_t block) const {
-  return load_record(shape_, block, blocks_of(values_), tile_);
-}
-
 size_t TileReader::next_values() const {
   return block_ < blocks_of(values_) ? values_of_block(block_, values_) : 0;
 }
@@ -109,28 +105,30 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
                              std::span<const std::byte> tile, size_t n) {
   shape_ = shape;
   kernels_ = &kernels;
-  tile_ = reinterpret_cast<const uint8_t*>(tile.data());
+  const auto* bytes = reinterpret_cast<const uint8_t*>(tile.data());
   values_ = n;
   block_ = 0;
   const size_t blocks = blocks_of(n);
   size_t used = round_up(shape.record_bytes() * blocks, kAlign);
   if (used > tile.size()) return "a tile is shorter than its records";
-  planes_ = tile_ + used;
+  planes_ = bytes + used;
   size_t list_bytes = 0;
   bool exponents = false, low = false;
   for (size_t block = 0; block < blocks; ++block) {
-    const BlockRecord record = record_at(block);
+    BlockRecord& record = records_[block];
+    load_record(shape, block, blocks, bytes, record);
     const size_t count = values_of_block(block, n);
     if (const char* wrong = check_record(shape, record, count)) return wrong;
-    used += plane_bytes_of(shape, record, count);
+    plane_bytes_[block] = static_cast<uint32_t>(plane_bytes_of(shape, record, count));
+    used += plane_bytes_[block];
     list_bytes += list_bytes_of(shape, record);
     exponents = exponents || record.method() >= kMethodTable;
     low = low || record.has_low_table(shape);
   }
-  list_ = tile_ + used;
+  list_ = bytes + used;
   used += list_bytes;
   if (used > tile.size()) return "a tile is shorter than its blocks";
-  return open_all_streams({tile_ + used, tile.size() - used}, exponents, low);
+  return open_all_streams({bytes + used, tile.size() - used}, exponents, low);
 }
 
 const char* TileReader::open_all_streams(std::span<const uint8_t> in, bool exponents, bool low) {
@@ -153,12 +151,14 @@ const char* TileReader::open_all_streams(std::span<const uint8_t> in, bool expon
 
 const char* TileReader::read(BlockParts& parts, void* values) {
   const size_t count = next_values();
-  const BlockRecord record = record_at(block_++);
+  const BlockRecord& record = records_[block_];
+  const size_t plane_bytes = plane_bytes_[block_++];
+  const size_t list_bytes = list_bytes_of(shape_, record);
   const Kernels& fit = count == kBlockValues ? *kernels_ : portable_kernels();
-  const char* wrong =
-      read_block(shape_, fit, record, planes_, list_, count, streams_, parts, values);
-  planes_ += plane_bytes_of(shape_, record, count);
-  list_ += list_bytes_of(shape_, record);
+  const char* wrong = read_block(shape_, fit, record, {planes_, plane_bytes}, {list_, list_bytes},
+                                 count, streams_, parts, values);
+  planes_ += plane_bytes;
+  list_ += list_bytes;
   if (wrong != nullptr || next_values() != 0) return wrong;
   if (at_end(streams_.exponent_position, exponent_end_) && at_end(streams_.low_position, low_end_))
     return nullptr;

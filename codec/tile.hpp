@@ -31,16 +31,16 @@ class TileReader {
  private:
   static constexpr size_t kMostLaneBytes = kTileValues / kLanes * kMostCodeBits / 8;
 
-  BlockRecord record_at(size_t block) const;
   const char* open_all_streams(std::span<const uint8_t> in, bool exponents, bool low);
 
   Shape shape_;
   const Kernels* kernels_ = nullptr;
-  const uint8_t* tile_ = nullptr;
   const uint8_t* planes_ = nullptr;
   const uint8_t* list_ = nullptr;
   size_t values_ = 0;
   size_t block_ = 0;
+  BlockRecord records_[kTileBlocks];
+  uint32_t plane_bytes_[kTileBlocks];
   StreamReader streams_;
   LanePositions exponent_end_;
   LanePositions low_end_;
