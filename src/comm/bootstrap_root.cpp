@@ -116,9 +116,10 @@ class Root : public std::enable_shared_from_this<Root> {
     request.hello = reader.hello();
     const int64_t limit_ms = request.limit_ms;
     const bool was_complete = members_.complete();
-    Status status = reader.ok() ? members_.join(std::move(request))
-                                : error(Code::kRemoteError, "rank {} sent an unreadable greeting",
-                                        guest.caller_rank);
+    Status status =
+        reader.ok() && request.rank == guest.caller_rank
+            ? members_.join(std::move(request))
+            : error(Code::kRemoteError, "rank {} sent an unreadable greeting", guest.caller_rank);
     // Whoever comes to a communicator that works already harms only itself.
     if (!status.ok() && was_complete) return tell(guest, status);
     if (!status.ok()) return fail_all(status);
