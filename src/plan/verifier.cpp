@@ -319,6 +319,10 @@ Status verify(const std::vector<Call>& calls, const Conditions& conditions) {
 }
 
 Status verify_collective(const Request& request, const Topology& topology, const Choice& choice) {
+  if (request.collective == Collective::kSend || request.collective == Collective::kReceive)
+    return error(Code::kInvalidArgument,
+                 "{}: one side does not tell what its peer does; give verify() the calls of both",
+                 name_of(request.collective));
   std::vector<Call> calls;
   for (int rank = 0; rank < topology.rank_count(); ++rank) {
     STRAIT_ASSIGN(Plan plan, make_plan(request, topology, choice, rank));

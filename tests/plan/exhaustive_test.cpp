@@ -148,6 +148,12 @@ TEST(PointToPoint, EveryPairExchanges) {
         }
 }
 
+TEST(PointToPoint, OneSideAloneIsNotVerified) {
+  const Choice choice{.algorithm = Algorithm::kPointToPoint, .reason = {}};
+  const Request request{.collective = Collective::kSend, .count = 4, .root = 1};
+  EXPECT_EQ(verify_collective(request, Topology::flat(2), choice).code(), Code::kInvalidArgument);
+}
+
 TEST(PointToPoint, CountsThatDifferAreFound) {
   const Choice choice{.algorithm = Algorithm::kPointToPoint, .lanes = 1, .piece = 5, .reason = {}};
   const std::vector<Call> calls =
