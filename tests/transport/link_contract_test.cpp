@@ -144,6 +144,35 @@ TEST_P(LinkContract, NoRingIsLost) {
   echo.join();
 }
 
+// As an executor waits: it looks, finds nothing, asks whether the link still works, and sleeps.
+TEST_P(LinkContract, AskingForTheStatusLosesNoRing) {
+  const LinkPair there = open_pair(zero_, one_, spec_of(2, 64));
+  LinkSpec back_spec = spec_of(2, 64);
+  std::swap(back_spec.source, back_spec.destination);
+  const LinkPair back = open_pair(one_, zero_, back_spec);
+  const auto take = [](TestRank& rank, RecvLink& link) {
+    while (true) {
+      const uint32_t seen = rank.doorbell().read();
+      if (!link.recv_slot().bytes.empty()) break;
+      if (!link.status().ok()) return false;
+      if (!rank.doorbell().wait(seen, Deadline::after_ms(3'000))) return false;
+    }
+    link.release();
+    return true;
+  };
+  constexpr uint32_t kRounds = 3'000;
+  std::thread other([&] {
+    for (uint32_t i = 0; i < kRounds; ++i)
+      if (!take(one_, *there.recv) || !send_numbered(one_, *back.send, i, 16)) return;
+  });
+  uint32_t done = 0;
+  while (done < kRounds && send_numbered(zero_, *there.send, done, 16) && take(zero_, *back.recv))
+    ++done;
+  EXPECT_EQ(done, kRounds);
+  if (done < kRounds) there.send->abort(error(Code::kTimeout, "a ring was lost"));
+  other.join();
+}
+
 TEST_P(LinkContract, EightRanksAllToAll) {
   constexpr int kRanks = 8;
   constexpr uint32_t kMessages = 300;

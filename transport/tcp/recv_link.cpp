@@ -68,7 +68,7 @@ class TcpRecvLink final : public RecvLink {
     if (connection.ended.load(std::memory_order_acquire))
       return connection_ended(spec_, spec_.source, remote_,
                               connection.ended_errno.load(std::memory_order_relaxed));
-    look();
+    look_unless_watched(connection);
     return failure_.status();
   }
 
@@ -99,6 +99,17 @@ class TcpRecvLink final : public RecvLink {
     for (Connection& connection : connections_)
       if (!connection.watched && !connection.retired && connection.reader.has_room())
         watch(connection, true);
+  }
+
+  // For whoever asks only for the status. A message that this finds would wake nobody later, since
+  // the reactor never saw it: it rings.
+  void look_unless_watched(const Connection& connection) const {
+    {
+      std::unique_lock lock(mutex_, std::try_to_lock);
+      if (!lock || connection.watched) return;
+    }
+    look();
+    if (inbox_.entry(head_).bytes.load(std::memory_order_acquire) != 0) doorbell_->ring();
   }
 
   void on_event(Connection& connection, uint32_t events) {
