@@ -14,6 +14,7 @@ namespace strait {
 namespace {
 
 constexpr int64_t kAbortWaitMs = 5'000;
+constexpr int64_t kDayMs = 86'400'000;
 
 bool is_point_to_point(const Request& request) {
   return request.collective == Collective::kSend || request.collective == Collective::kReceive;
@@ -21,6 +22,10 @@ bool is_point_to_point(const Request& request) {
 
 int first_lane(const Request& request) {
   return is_point_to_point(request) ? kPointToPointLane : 0;
+}
+
+int64_t wait_ms(const Config& config) {
+  return config.timeout_ms > 0 ? config.timeout_ms : kDayMs;
 }
 
 codec::Options codec_options(const Config& config) {
@@ -73,7 +78,7 @@ Status Communicator::run_now(const std::vector<Operation>& operations) {
   std::vector<Chain> chains = make_chains(operations);
   const std::function<Status()> stopped = [this] { return failure(); };
   return drive(chains, {.doorbell = parts_.doorbell.get(),
-                        .timeout_ms = parts_.config.timeout_ms,
+                        .timeout_ms = wait_ms(parts_.config),
                         .stopped = stopped});
 }
 
@@ -99,7 +104,8 @@ Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
   if (fresh.empty()) return Status();
   std::vector<Connections::Demand> demands;
   for (const auto& [request, plan] : fresh) demands.push_back({&plan, first_lane(request)});
-  STRAIT_TRY(connections_.open(demands, Deadline::after_ms(parts_.config.init_timeout_ms)));
+  // A peer opens its end when it makes the same call, which may be as late as in any other call.
+  STRAIT_TRY(connections_.open(demands, Deadline::after_ms(wait_ms(parts_.config))));
   for (auto& [request, plan] : fresh)
     plans_.insert(request, connections_.bind(std::move(plan), first_lane(request)));
   return Status();

@@ -72,7 +72,7 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
       if (!deadline.passed()) continue;
       return error(Code::kTimeout,
                    "rank {} waited {} ms for rank {} to open lane {}: look at that rank, or raise "
-                   "STRAIT_INIT_TIMEOUT_MS",
+                   "STRAIT_TIMEOUT_MS",
                    rank_, (now_ns() - begin_ns) / 1'000'000, peer, lane);
     }
     std::lock_guard lock(mutex_);

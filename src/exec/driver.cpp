@@ -33,7 +33,6 @@ Status verdict(const std::vector<Chain>& chains, int64_t timeout_ms) {
 }  // namespace
 
 Status drive(std::vector<Chain>& chains, const Waiting& waiting) {
-  const int64_t timeout_ms = waiting.timeout_ms > 0 ? waiting.timeout_ms : 86'400'000;
   while (true) {
     const uint32_t seen = waiting.doorbell->read();
     STRAIT_TRY(waiting.stopped());
@@ -45,8 +44,8 @@ Status drive(std::vector<Chain>& chains, const Waiting& waiting) {
       done = done && chain.next == chain.executions.size();
     }
     if (done) return Status();
-    if (ran == 0 && !waiting.doorbell->wait(seen, Deadline::after_ms(timeout_ms)))
-      return verdict(chains, timeout_ms);
+    if (ran == 0 && !waiting.doorbell->wait(seen, Deadline::after_ms(waiting.timeout_ms)))
+      return verdict(chains, waiting.timeout_ms);
   }
 }
 

@@ -220,6 +220,30 @@ TEST(BadInput, WaitingForARankThatNeverCallsEndsInAVerdict) {
       });
 }
 
+TEST(BadInput, AFirstCallWaitsAsLongAsAnyOther) {
+  // The limit of init is no limit of calls, also where the call still has to open its links.
+  run_world(
+      2, {{"STRAIT_INIT_TIMEOUT_MS", "2000"}, {"STRAIT_TIMEOUT_MS", "20000"}},
+      [](int rank, ncclComm_t comm) {
+        if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        float value = 1;
+        EXPECT_EQ(ncclAllReduce(&value, &value, 1, ncclFloat, ncclSum, comm, nullptr), ncclSuccess)
+            << ncclGetLastError(comm);
+      });
+}
+
+TEST(BadInput, AFirstCallThatNobodyElseMakesEndsInAVerdict) {
+  run_world(2, {{"STRAIT_TIMEOUT_MS", "300"}}, [](int rank, ncclComm_t comm) {
+    if (rank == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+      return;
+    }
+    float value = 1;
+    EXPECT_EQ(ncclAllReduce(&value, &value, 1, ncclFloat, ncclSum, comm, nullptr), ncclTimeout);
+    EXPECT_THAT(ncclGetLastError(comm), AllOf(HasSubstr("rank 1"), HasSubstr("300 ms")));
+  });
+}
+
 TEST(BadInput, AnInitThatMissesARankEndsInAVerdict) {
   const Environment environment(Settings{{"STRAIT_INIT_TIMEOUT_MS", "300"}});
   ncclUniqueId id;
