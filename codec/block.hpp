@@ -14,8 +14,9 @@ inline constexpr size_t kMaxListBytes = 255 * 8;
 struct BlockChoice {
   BlockRecord record;
   size_t plane_bytes = 0;
-  size_t list_bytes = 0;    // as stored, padding included
-  size_t escape_bytes = 0;  // of the list, written already
+  size_t exponent_bytes = 0;  // of the planes, the last ones
+  size_t list_bytes = 0;      // as stored, padding included
+  size_t escape_bytes = 0;    // of the list, written already
 };
 
 // What the blocks of a tile put into its streams.
@@ -31,12 +32,14 @@ size_t list_bytes_of(const Shape& shape, const BlockRecord& record);
 // What is wrong with the record of a block of n values, or null.
 const char* check_record(const Shape& shape, const BlockRecord& record, size_t n);
 
-// Cuts n values into parts and decides how to code them. With streams (the dense mode), a block
-// that codes its exponents there puts them there, and what escapes into list, which has room for
-// kMaxListBytes + kListSlack.
-BlockChoice choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
-                         BlockParts& parts, StreamParts* streams, uint8_t* list);
-// Writes choice.plane_bytes to planes and the rest of choice.list_bytes to list.
+// Cuts n values into parts and decides how to code them. Planes that will stay as they are may be
+// put into plane_room already; escaped exponents are put into list, which has room for
+// kMaxListBytes + kListSlack. With streams (the dense mode), a block may put its exponents there.
+void choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
+                  BlockParts& parts, StreamParts* streams, std::span<uint8_t> plane_room,
+                  uint8_t* list, BlockChoice& block);
+// Writes choice.plane_bytes to planes (the start of plane_room) and the rest of choice.list_bytes
+// to list.
 void write_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
                  const BlockParts& parts, const BlockChoice& choice, uint8_t* planes,
                  uint8_t* list);

@@ -41,14 +41,12 @@ bool all_equal(const void* values, size_t value_bytes, size_t n) {
   return std::memcmp(bytes, bytes + value_bytes, (n - 1) * value_bytes) == 0;
 }
 
-BlockChoice constant_choice(const Shape& shape, const void* values) {
+void choose_constant(const Shape& shape, const void* values, BlockChoice& block) {
   constexpr std::byte kNothing[8] = {};
-  BlockChoice choice;
-  if (std::memcmp(values, kNothing, shape.value_bytes) == 0) return choice;
-  choice.record.kind = kMethodConstant;
-  choice.record.list = shape.value_bytes;
-  choice.list_bytes = shape.value_bytes;
-  return choice;
+  if (std::memcmp(values, kNothing, shape.value_bytes) == 0) return;
+  block.record.kind = kMethodConstant;
+  block.record.list = shape.value_bytes;
+  block.list_bytes = shape.value_bytes;
 }
 
 // Symbols of wider exponents than bytes; as kernels.to_symbols.
@@ -90,7 +88,42 @@ bool try_table(const Shape& shape, const Kernels& kernels, const BlockParts& par
   return true;
 }
 
-void choose_exponents(const Shape& shape, const Kernels& kernels, const BlockParts& parts, size_t n,
+// Packs the exponents' codes into parts.exponent_planes; returns the bytes that escaped into list.
+size_t pack_exponents(const Shape& shape, const Kernels& kernels, const BlockRecord& record,
+                      size_t n, BlockParts& parts, uint8_t* list) {
+  const size_t width = record.method() - kMethodWindow;
+  uint8_t* const planes = parts.exponents_to;
+  if (width == 0) return 0;
+  if (width == shape.exponent_bits) {
+    const size_t low = std::min<size_t>(width, 8);
+    kernels.pack_bits(parts.exponent, n, low, planes);
+    if (width > low)
+      kernels.pack_bits(parts.exponent_high, n, width - low, planes + low * bit_bytes(n));
+    return 0;
+  }
+  const auto top = static_cast<uint8_t>(record.top);
+  if (!is_wide(shape)) return kernels.pack_window(parts.exponent, n, width, top, planes, list);
+  uint8_t codes[kBlockValues];
+  const uint32_t escape = (1u << width) - 1;
+  size_t taken = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t exponent = full_exponent(parts, i);
+    const uint32_t below = (record.top - exponent) & ((1u << shape.exponent_bits) - 1);
+    codes[i] = static_cast<uint8_t>(std::min(below, escape));
+    if (codes[i] != escape) continue;
+    store<uint16_t>(list + taken, static_cast<uint16_t>(exponent));
+    taken += 2;
+  }
+  kernels.pack_bits(codes, n, width, planes);
+  return taken;
+}
+
+void use_window(const Shape& shape, const Window& window, uint32_t offset, BlockRecord& record) {
+  record.kind = static_cast<uint8_t>(kMethodWindow + window.width);
+  record.top = window.width < shape.exponent_bits ? static_cast<uint16_t>(window.top + offset) : 0;
+}
+
+void choose_exponents(const Shape& shape, const Kernels& kernels, size_t n, BlockParts& parts,
                       StreamParts* streams, uint8_t* list, BlockChoice& block) {
   uint8_t narrowed[kBlockValues];
   const uint8_t* bytes = parts.exponent;
@@ -98,92 +131,96 @@ void choose_exponents(const Shape& shape, const Kernels& kernels, const BlockPar
   if (is_wide(shape)) {
     offset = narrow(parts, n, narrowed);
     bytes = narrowed;
+  } else if (Window guess; streams == nullptr && n == kBlockValues &&
+                           guess_window(shape, kernels, bytes, guess)) {
+    use_window(shape, guess, 0, block.record);
+    block.escape_bytes = pack_exponents(shape, kernels, block.record, n, parts, list);
+    if (block.escape_bytes <= bit_bytes(n)) return;
   }
   ExponentBins bins;
   const Window window = choose_window(shape, kernels, bytes, offset > 0, n, bins);
-  block.escape_bytes = window.escapes * shape.top_bytes();
-  block.record.kind = static_cast<uint8_t>(kMethodWindow + window.width);
-  if (window.width < shape.exponent_bits)
-    block.record.top = static_cast<uint16_t>(window.top + offset);
-  const size_t window_bytes = window.width * bit_bytes(n) + block.escape_bytes;
-  if (streams == nullptr || n != kBlockValues || window.width == 0) return;
-  const int mean = bins.top - kAboveMean + static_cast<int>(offset);
-  try_table(shape, kernels, parts, choose_table(kernels, bytes, offset > 0, bins), mean,
-            window_bytes, *streams, list, block);
+  use_window(shape, window, offset, block.record);
+  if (streams != nullptr && n == kBlockValues && window.width != 0) {
+    const size_t window_bytes = window.width * bit_bytes(n) + window.escapes * shape.top_bytes();
+    const int mean = bins.top - kAboveMean + static_cast<int>(offset);
+    if (try_table(shape, kernels, parts, choose_table(kernels, bytes, offset > 0, bins), mean,
+                  window_bytes, *streams, list, block))
+      return;
+  }
+  block.escape_bytes = pack_exponents(shape, kernels, block.record, n, parts, list);
 }
 
 // The byte planes of a block, from the highest down: what is decided first gets the list's room.
-void choose_planes(const Shape& shape, const Kernels& kernels, const BlockParts& parts, size_t n,
+// Returns whether all are full.
+bool choose_planes(const Shape& shape, const Kernels& kernels, const BlockParts& parts, size_t n,
                    StreamParts* streams, BlockChoice& block) {
   size_t list_bytes = block.escape_bytes;
   bool sparse = false;
   PlaneCost costs[kMaxBytePlanes];
   for (size_t p = shape.byte_planes(); p-- > 0;) {
-    costs[p] = choose_plane(kernels, parts.room[p], n);
+    costs[p] = choose_plane(kernels, parts.split_to[p], n);
     if (list_bytes + costs[p].list_bytes > kMaxListBytes) costs[p] = {PlaneMode::kFull, n, 0};
     list_bytes += costs[p].list_bytes;
   }
   size_t first = 0;
+  bool full = true;
   if (streams != nullptr && n == kBlockValues && shape.value_bytes == 4 &&
       costs[0].mode != PlaneMode::kFull) {
     const size_t bytes =
         costs[0].plane_bytes + costs[0].list_bytes + costs[1].plane_bytes + costs[1].list_bytes;
     uint32_t bits = 0;
-    const uint32_t table = choose_low_table(parts.room[0], parts.room[1], bits);
+    const uint32_t table = choose_low_table(parts.split_to[0], parts.split_to[1], bits);
     if (bits / 8 < bytes) {
-      streams->low.add(table, parts.room[0], parts.room[1]);
+      streams->low.add(table, parts.split_to[0], parts.split_to[1]);
       block.record.low = static_cast<uint16_t>(kLowTable + table);
       list_bytes -= costs[0].list_bytes + costs[1].list_bytes;
       first = 2;
+      full = false;
     }
   }
   for (size_t p = first; p < shape.byte_planes(); ++p) {
     set_plane_mode(block.record, p, shape.byte_planes(), costs[p].mode);
+    full = full && costs[p].mode == PlaneMode::kFull;
     sparse = sparse || costs[p].mode >= PlaneMode::kSparse;
   }
   block.list_bytes = sparse ? round_up(list_bytes, kSparseListUnit) : list_bytes;
   block.record.list =
       static_cast<uint8_t>(sparse ? block.list_bytes / kSparseListUnit : list_bytes);
+  return full;
 }
 
-void write_exponents(const Shape& shape, const Kernels& kernels, const BlockParts& parts,
-                     const BlockRecord& record, size_t n, uint8_t* planes, uint8_t* list) {
-  const size_t width = record.method() - kMethodWindow;
-  if (width == 0) return;
-  if (width == shape.exponent_bits) {
-    const size_t low = std::min<size_t>(width, 8);
-    kernels.pack_bits(parts.exponent, n, low, planes);
-    kernels.pack_bits(parts.exponent_high, n, width - low, planes + low * bit_bytes(n));
-    return;
+// Full planes can be split to where they belong: the start of the block's planes.
+void point_planes(const Shape& shape, size_t n, std::span<uint8_t> room, BlockParts& parts) {
+  const size_t full = shape.byte_planes() * n + shape.bit_planes() * bit_bytes(n);
+  const bool fits = n == kBlockValues && full + shape.exponent_bits * bit_bytes(n) <= room.size();
+  for (size_t p = 0; p < shape.byte_planes(); ++p)
+    parts.split_to[p] = fits ? room.data() + p * n : parts.room[p];
+  parts.exponents_to = fits ? room.data() + full : parts.exponent_planes;
+}
+
+// Takes the planes away from where they will not stay.
+void pull_planes(const Shape& shape, size_t n, BlockParts& parts) {
+  for (size_t p = 0; p < shape.byte_planes(); ++p) {
+    if (parts.split_to[p] == parts.room[p]) return;
+    std::memcpy(parts.room[p], parts.split_to[p], n);
+    parts.split_to[p] = parts.room[p];
   }
-  if (!is_wide(shape)) {
-    kernels.pack_window(parts.exponent, n, width, static_cast<uint8_t>(record.top), planes, list);
-    return;
-  }
-  uint8_t codes[kBlockValues];
-  const uint32_t escape = (1u << width) - 1;
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t exponent = full_exponent(parts, i);
-    const uint32_t below = (record.top - exponent) & ((1u << shape.exponent_bits) - 1);
-    codes[i] = static_cast<uint8_t>(std::min(below, escape));
-    if (codes[i] != escape) continue;
-    store<uint16_t>(list, static_cast<uint16_t>(exponent));
-    list += 2;
-  }
-  kernels.pack_bits(codes, n, width, planes);
 }
 
 }  // namespace
 
-BlockChoice choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
-                         BlockParts& parts, StreamParts* streams, uint8_t* list) {
-  if (all_equal(values, shape.value_bytes, n)) return constant_choice(shape, values);
+void choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
+                  BlockParts& parts, StreamParts* streams, std::span<uint8_t> plane_room,
+                  uint8_t* list, BlockChoice& block) {
+  block = {};
+  if (all_equal(values, shape.value_bytes, n)) return choose_constant(shape, values, block);
+  point_planes(shape, n, plane_room, parts);
   kernels.split(shape, values, n, parts);
-  BlockChoice block;
-  choose_exponents(shape, kernels, parts, n, streams, list, block);
-  choose_planes(shape, kernels, parts, n, streams, block);
+  choose_exponents(shape, kernels, n, parts, streams, list, block);
+  if (!choose_planes(shape, kernels, parts, n, streams, block)) pull_planes(shape, n, parts);
   block.plane_bytes = plane_bytes_of(shape, block.record, n);
-  return block;
+  if (block.record.method() < kMethodTable)
+    block.exponent_bytes = (block.record.method() - kMethodWindow) * bit_bytes(n);
 }
 
 void write_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
@@ -196,14 +233,13 @@ void write_block(const Shape& shape, const Kernels& kernels, const void* values,
     return;
   }
   uint8_t* const list_end = list + choice.list_bytes;
-  uint8_t* const planes_end = planes + choice.plane_bytes;
-  if (record.method() < kMethodTable)
-    write_exponents(shape, kernels, parts, record, n,
-                    planes_end - (record.method() - kMethodWindow) * bit_bytes(n), list);
   list += choice.escape_bytes;
+  uint8_t* const exponents = planes + choice.plane_bytes - choice.exponent_bytes;
   for (size_t p = record.has_low_table(shape) ? 2 : 0; p < shape.byte_planes(); ++p)
-    write_plane(kernels, record.plane(p, shape.byte_planes()), parts.room[p], n, planes, list);
-  kernels.pack_bits(parts.bits, n, shape.bit_planes(), planes);
+    write_plane(kernels, record.plane(p, shape.byte_planes()), parts.split_to[p], n, planes, list);
+  if (shape.bit_planes() != 0) kernels.pack_bits(parts.bits, n, shape.bit_planes(), planes);
+  if (exponents != parts.exponents_to)
+    std::memmove(exponents, parts.exponents_to, choice.exponent_bytes);
   std::memset(list, 0, static_cast<size_t>(list_end - list));
 }
 

@@ -34,13 +34,9 @@ void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, Exp
   kernels.find_windows(bins, n, places);
 }
 
-}  // namespace
-
-Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
-                     bool zero_is_below, size_t n, ExponentBins& bins) {
-  WindowPlaces places;
-  count_exponents(kernels, bytes, n, bins, places);
-
+// The cheapest of the windows found among n values; the plain exponents when none is cheaper.
+Window cheapest_window(const Shape& shape, const ExponentBins& bins, const WindowPlaces& places,
+                       bool zero_is_below, size_t n) {
   const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
   const auto escape_bytes = static_cast<uint32_t>(shape.top_bytes());
   Window best = {shape.exponent_bits, 0, 0};
@@ -57,6 +53,28 @@ Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* 
     best = {static_cast<uint8_t>(width), static_cast<uint8_t>(top), escapes};
     best_bytes = total;
   }
+  return best;
+}
+
+}  // namespace
+
+bool guess_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
+                  Window& window) {
+  ExponentBins bins;
+  WindowPlaces places;
+  kernels.count_sample(bytes, bytes + kBlockValues / 2, bins);
+  kernels.find_windows(bins, 2 * kSampleValues, places);
+  window = cheapest_window(shape, bins, places, false, 2 * kSampleValues);
+  return window.width >= 2 && window.width < shape.exponent_bits;
+}
+
+Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
+                     bool zero_is_below, size_t n, ExponentBins& bins) {
+  WindowPlaces places;
+  count_exponents(kernels, bytes, n, bins, places);
+  const Window best = cheapest_window(shape, bins, places, zero_is_below, n);
+  const size_t plane_bytes = bit_bytes(n);
+  const size_t best_bytes = best.width * plane_bytes + best.escapes * shape.top_bytes();
   // A window that leaves nothing out can only win where the best so far is one plane, or more than
   // five.
   if (best_bytes > plane_bytes && best_bytes <= 5 * plane_bytes) return best;

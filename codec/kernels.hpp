@@ -15,14 +15,19 @@ struct alignas(64) BlockParts {
   BlockParts() = default;
   BlockParts(const BlockParts&) = delete;
 
-  uint8_t exponent[kBlockValues];              // its low eight bits
-  uint8_t exponent_high[kBlockValues];         // what exceeds them (fp64)
-  uint8_t bits[kBlockValues];                  // the residual's bits above its byte planes
-  uint8_t room[kMaxBytePlanes][kBlockValues];  // where split puts the planes
-  const uint8_t* plane[kMaxBytePlanes] = {};   // where each plane is, for join
+  uint8_t exponent[kBlockValues];                  // its low eight bits
+  uint8_t exponent_high[kBlockValues];             // what exceeds them (fp64)
+  uint8_t bits[kBlockValues];                      // the residual's bits above its byte planes
+  uint8_t exponent_planes[11 * kBlockValues / 8];  // the exponents' codes, once they are chosen
+  uint8_t room[kMaxBytePlanes][kBlockValues];
+  // Where split puts the planes: in room, or where they are to be in the end.
+  uint8_t* split_to[kMaxBytePlanes] = {room[0], room[1], room[2], room[3], room[4], room[5]};
+  uint8_t* exponents_to = exponent_planes;    // likewise
+  const uint8_t* plane[kMaxBytePlanes] = {};  // where each plane is, for join
 };
 
-inline constexpr size_t kListSlack = 64;  // kernels may write that far beyond a list
+inline constexpr size_t kListSlack = 64;     // kernels may write that far beyond a list
+inline constexpr size_t kSampleValues = 64;  // from a block's start, and as many from its middle
 inline constexpr int kBins = 15;
 inline constexpr int kAboveMean = 6;
 
@@ -51,12 +56,15 @@ struct WindowPlaces {
 
 struct Kernels {
   const char* name;
-  // Everywhere: 0 < n <= kBlockValues, and only the portable kernels take n below kBlockValues.
+  // Everywhere: 0 < n <= kBlockValues, and only the portable kernels take n below kBlockValues (but
+  // for count_zeros, which also takes kSampleValues).
   void (*split)(const Shape& shape, const void* values, size_t n, BlockParts& parts);
   void (*join)(const Shape& shape, const BlockParts& parts, size_t n, void* values);
   uint32_t (*sum)(const uint8_t* bytes, size_t n);
   ExponentRange (*range)(const uint8_t* bytes, size_t n);
   void (*count)(const uint8_t* bytes, size_t n, ExponentBins& bins);  // from bins.top down
+  // The same for a sample: kSampleValues at each place; top as well.
+  void (*count_sample)(const uint8_t* start, const uint8_t* middle, ExponentBins& bins);
   void (*find_windows)(const ExponentBins& bins, size_t n, WindowPlaces& places);
   size_t (*count_zeros)(const uint8_t* bytes, size_t n, uint8_t mask);  // of byte & mask
   // Bit p of all codes makes the p-th of `width` planes, bit_bytes(n) bytes each.

@@ -24,7 +24,7 @@ void split_words(const Shape& shape, const void* values, size_t n, BlockParts& p
     parts.exponent[i] = static_cast<uint8_t>(exponent);
     if constexpr (sizeof(Word) == 8) parts.exponent_high[i] = static_cast<uint8_t>(exponent >> 8);
     for (size_t p = 0; p < byte_planes; ++p)
-      parts.room[p][i] = static_cast<uint8_t>(residual >> (8 * p));
+      parts.split_to[p][i] = static_cast<uint8_t>(residual >> (8 * p));
     parts.bits[i] = static_cast<uint8_t>(residual >> (8 * byte_planes));
   }
 }
@@ -95,6 +95,14 @@ void count(const uint8_t* bytes, size_t n, ExponentBins& bins) {
   uint16_t all[256] = {};
   for (size_t i = 0; i < n; ++i) ++all[bytes[i]];
   for (int k = 0; k < kBins; ++k) bins.count[k] = all[(bins.top - k) & 255];
+}
+
+void count_sample(const uint8_t* start, const uint8_t* middle, ExponentBins& bins) {
+  uint8_t chosen[2 * kSampleValues];
+  std::memcpy(chosen, start, kSampleValues);
+  std::memcpy(chosen + kSampleValues, middle, kSampleValues);
+  bins.top = static_cast<int>(sum(chosen, sizeof chosen) / sizeof chosen) + kAboveMean;
+  count(chosen, sizeof chosen, bins);
 }
 
 void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
@@ -235,6 +243,7 @@ const Kernels& portable_kernels() {
       .sum = sum,
       .range = range,
       .count = count,
+      .count_sample = count_sample,
       .find_windows = find_windows,
       .count_zeros = count_zeros,
       .pack_bits = pack_bits,

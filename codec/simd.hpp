@@ -29,10 +29,14 @@ inline Vector all(uint8_t byte) {
   return hn::Set(kBytes, byte);
 }
 
-// The exponent of eight bits and the residual's top byte (sign, seven bits of mantissa) of a
+// The exponent of eight bits, and the residual's top byte (sign, seven bits of mantissa), of a
 // value's two highest bytes.
+inline Vector exponent_of(Vector high, Vector low) {
+  return hn::Or(hn::Add(high, high), hn::ShiftRight<7>(low));
+}
+
 inline void split_top(Vector high, Vector low, uint8_t* exponent, uint8_t* residual) {
-  store_bytes(hn::Or(hn::Add(high, high), hn::ShiftRight<7>(low)), exponent);
+  store_bytes(exponent_of(high, low), exponent);
   store_bytes(hn::OrAnd(hn::And(low, all(0x7F)), high, all(0x80)), residual);
 }
 
@@ -45,7 +49,7 @@ inline void split_bfloat16(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
-    split_top(high, low, parts.exponent + i, parts.room[0] + i);
+    split_top(high, low, parts.exponent + i, parts.split_to[0] + i);
   }
 }
 
@@ -61,7 +65,7 @@ inline void split_half(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
     hn::LoadInterleaved2(kBytes, in + 2 * i, low, high);
-    store_bytes(low, parts.room[0] + i);
+    store_bytes(low, parts.split_to[0] + i);
     store_bytes(hn::And(hn::ShiftRight<2>(high), all(31)), parts.exponent + i);
     store_bytes(hn::OrAnd(hn::And(high, all(3)), hn::ShiftRight<5>(high), all(4)), parts.bits + i);
   }
@@ -81,9 +85,9 @@ inline void split_float(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector byte0, byte1, byte2, byte3;
     hn::LoadInterleaved4(kBytes, in + 4 * i, byte0, byte1, byte2, byte3);
-    store_bytes(byte0, parts.room[0] + i);
-    store_bytes(byte1, parts.room[1] + i);
-    split_top(byte3, byte2, parts.exponent + i, parts.room[2] + i);
+    store_bytes(byte0, parts.split_to[0] + i);
+    store_bytes(byte1, parts.split_to[1] + i);
+    split_top(byte3, byte2, parts.exponent + i, parts.split_to[2] + i);
   }
 }
 
@@ -124,7 +128,7 @@ inline void split_double(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; ++i) {
     uint64_t value;
     __builtin_memcpy(&value, in + 8 * i, 8);
-    for (int p = 0; p < 6; ++p) parts.room[p][i] = static_cast<uint8_t>(value >> (8 * p));
+    for (int p = 0; p < 6; ++p) parts.split_to[p][i] = static_cast<uint8_t>(value >> (8 * p));
     parts.exponent[i] = static_cast<uint8_t>(value >> 52);
     parts.exponent_high[i] = static_cast<uint8_t>(value >> 60) & 7;
     parts.bits[i] = static_cast<uint8_t>((value >> 48 & 15) | (value >> 59 & 16));
@@ -190,9 +194,9 @@ uint32_t sum(const uint8_t* bytes, size_t) {
   return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, total)));
 }
 
-size_t count_zeros(const uint8_t* bytes, size_t, uint8_t mask) {
+size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
   Vector zeros = all(0);
-  for (size_t i = 0; i < kBlockValues; i += kWidth) {
+  for (size_t i = 0; i < n; i += kWidth) {
     const Vector v = hn::And(load_bytes(bytes + i), all(mask));
     zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
   }

@@ -26,11 +26,11 @@ ExponentRange range(const uint8_t* bytes, size_t) {
   return {least_of(low), 255 - least_of(hn::Not(high)), sum_of(zeros), sum(bytes, kBlockValues)};
 }
 
-void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
+void count(const uint8_t* bytes, size_t n, ExponentBins& bins) {
   for (int k = 0; k < kBins; k += 5) {
     Vector found[5] = {all(0), all(0), all(0), all(0), all(0)};
     const Vector first = all(static_cast<uint8_t>(bins.top - k));
-    for (size_t i = 0; i < kBlockValues; i += kWidth) {
+    for (size_t i = 0; i < n; i += kWidth) {
       const Vector v = hn::Sub(first, load_bytes(bytes + i));
       found[0] = hn::Sub(found[0], hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
       found[1] = hn::Sub(found[1], hn::VecFromMask(kBytes, hn::Eq(v, all(1))));
@@ -40,6 +40,21 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
     }
     for (int j = 0; j < 5; ++j) bins.count[k + j] = static_cast<uint16_t>(sum_of(found[j]));
   }
+}
+
+void count_sample(const uint8_t* start, const uint8_t* middle, ExponentBins& bins) {
+  alignas(64) uint8_t chosen[2 * kSampleValues];
+  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+  auto total = hn::Zero(words);
+  for (size_t i = 0; i < kSampleValues; i += kWidth) {
+    const Vector a = load_bytes(start + i), b = load_bytes(middle + i);
+    store_bytes(a, chosen + i);
+    store_bytes(b, chosen + kSampleValues + i);
+    total = hn::Add(total, hn::Add(hn::SumsOf8(a), hn::SumsOf8(b)));
+  }
+  const auto sum_of_all = hn::GetLane(hn::SumOfLanes(words, total));
+  bins.top = static_cast<int>(sum_of_all / sizeof chosen) + kAboveMean;
+  count(chosen, sizeof chosen, bins);
 }
 
 void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
@@ -235,6 +250,7 @@ extern const Kernels kKernels = {
     .sum = sum,
     .range = range,
     .count = count,
+    .count_sample = count_sample,
     .find_windows = find_windows,
     .count_zeros = count_zeros,
     .pack_bits = pack_bits,

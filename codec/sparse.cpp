@@ -43,6 +43,11 @@ bool read_halves(const Kernels& kernels, int shift, const uint8_t*& planes, cons
 
 PlaneCost choose_plane(const Kernels& kernels, const uint8_t* bytes, size_t n) {
   PlaneCost best = {PlaneMode::kFull, n, 0};
+  if (n == kBlockValues) {
+    const size_t sampled = kernels.count_zeros(bytes, kSampleValues, 0xFF) +
+                           kernels.count_zeros(bytes + n / 2, kSampleValues, 0xFF);
+    if (sampled < 2 * kSampleValues / kFewZeros) return best;
+  }
   const size_t zeros = kernels.count_zeros(bytes, n, 0xFF);
   if (zeros == n) return {PlaneMode::kZero, 0, 0};
   if (zeros < n / kFewZeros) return best;
@@ -63,7 +68,7 @@ void write_plane(const Kernels& kernels, PlaneMode mode, const uint8_t* bytes, s
     case PlaneMode::kZero:
       return;
     case PlaneMode::kFull:
-      std::memcpy(planes, bytes, n);
+      if (bytes != planes) std::memcpy(planes, bytes, n);
       planes += n;
       return;
     case PlaneMode::kSparse:

@@ -72,11 +72,10 @@ inline __m512i counts_of_four(const __m512i* low, __m512i high) {
   return sums;
 }
 
-// Codes of four bits become four planes of 512 bits, all in the same order of values: two vectors
-// share their bytes, bits of eight bytes are transposed (as the matrix of an affine map of unit
-// vectors), bytes of one plane are brought into one quarter, and the quarters are transposed.
-inline void transpose_codes(const __m512i* codes, __m512i* planes) {
-  const __m512i units = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201));
+// Two codes of four bits in each byte become four planes of 128 bits: bits of eight bytes are
+// transposed (as the matrix of an affine map of unit vectors), then bytes of one plane brought into
+// one quarter.
+inline __m512i four_planes(__m512i pairs) {
   alignas(64) static constexpr struct Order {
     uint8_t from[64];
     constexpr Order() : from() {
@@ -84,11 +83,17 @@ inline void transpose_codes(const __m512i* codes, __m512i* planes) {
         from[i] = static_cast<uint8_t>(8 * (i % 8) + i / 16 + (i % 16 >= 8 ? 4 : 0));
     }
   } kOrder;
+  const __m512i units = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201));
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kOrder.from),
+                                 _mm512_gf2p8affine_epi64_epi8(units, pairs, 0));
+}
+
+// Codes of four bits become four planes of 512 bits, all in the same order of values.
+inline void transpose_codes(const __m512i* codes, __m512i* planes) {
   __m512i rows[4];
   for (int k = 0; k < 4; ++k) {
     const __m512i pair = _mm512_or_si512(codes[2 * k], _mm512_slli_epi16(codes[2 * k + 1], 4));
-    rows[k] = _mm512_permutexvar_epi8(_mm512_load_si512(kOrder.from),
-                                      _mm512_gf2p8affine_epi64_epi8(units, pair, 0));
+    rows[k] = four_planes(pair);
   }
   const __m512i a = _mm512_shuffle_i32x4(rows[0], rows[1], 0x44);
   const __m512i b = _mm512_shuffle_i32x4(rows[0], rows[1], 0xEE);
@@ -117,6 +122,38 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
   const auto add = [](__m128i x, __m128i y) { return _mm_add_epi64(x, y); };
   const __m256i all = _mm256_set_m128i(folded(cd, add), folded(ab, add));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), all);
+}
+
+// As count, for 128 values: a quarter of a vector has what a combination of the two high planes
+// has.
+void count_sample(const uint8_t* at_start, const uint8_t* at_middle, ExponentBins& bins) {
+  const __m512i start = load64(at_start), middle = load64(at_middle);
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i sums =
+      _mm512_add_epi64(_mm512_sad_epu8(start, zero), _mm512_sad_epu8(middle, zero));
+  const __m128i sum = folded(sums, [](__m128i x, __m128i y) { return _mm_add_epi64(x, y); });
+  const auto total = static_cast<uint32_t>(_mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2));
+  bins.top = static_cast<int>(total / (2 * kSampleValues)) + kAboveMean;
+
+  const auto code = [&](__m512i values) {
+    return _mm512_min_epu8(_mm512_sub_epi8(set(bins.top), values), set(15));
+  };
+  const __m512i planes =
+      four_planes(_mm512_or_si512(code(start), _mm512_slli_epi16(code(middle), 4)));
+  const __m512i p0 = _mm512_shuffle_i32x4(planes, planes, 0x00);
+  const __m512i p1 = _mm512_shuffle_i32x4(planes, planes, 0x55);
+  // Quarters: neither of the high planes, the third, the fourth, both.
+  const __m512i third = _mm512_xor_si512(_mm512_shuffle_i32x4(planes, planes, 0xAA),
+                                         _mm512_maskz_set1_epi64(0x33, -1));
+  const __m512i fourth = _mm512_xor_si512(_mm512_shuffle_i32x4(planes, planes, 0xFF),
+                                          _mm512_maskz_set1_epi64(0x0F, -1));
+  const __m512i low[4] = {_mm512_ternarylogic_epi64(p0, p1, p1, 0x03), _mm512_andnot_si512(p1, p0),
+                          _mm512_andnot_si512(p0, p1), _mm512_and_si512(p0, p1)};
+  __m512i counts = counts_of_four(low, _mm512_and_si512(third, fourth));
+  counts = _mm512_add_epi64(counts, _mm512_shuffle_epi32(counts, _MM_PERM_BADC));
+  const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count),
+                      _mm512_castsi512_si256(_mm512_permutexvar_epi64(even, counts)));
 }
 
 // The least word of sixteen, its place in the upper half.
@@ -304,6 +341,7 @@ extern const Kernels kKernels = {
     .sum = sum,
     .range = range,
     .count = count,
+    .count_sample = count_sample,
     .find_windows = find_windows,
     .count_zeros = count_zeros,
     .pack_bits = pack_bits,

@@ -76,11 +76,13 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const 
   scratch.streams.low.blocks = 0;
   StreamParts* const streams = mode == Mode::kDense ? &scratch.streams : nullptr;
   size_t list_used = 0;
+  BlockChoice choice;
   for (size_t block = 0; block < blocks; ++block) {
     const size_t count = values_of_block(block, n);
     const Kernels& fit = count == kBlockValues ? kernels : portable_kernels();
     uint8_t* const list = scratch.lists + list_used;
-    const BlockChoice choice = choose_block(shape, fit, in, count, scratch.parts, streams, list);
+    choose_block(shape, fit, in, count, scratch.parts, streams, {tile + used, room - used}, list,
+                 choice);
     if (used + choice.plane_bytes + list_used + choice.list_bytes > room) return 0;
     write_block(shape, fit, in, count, scratch.parts, choice, tile + used, list);
     store_record(shape, choice.record, block, blocks, tile);
