@@ -8,6 +8,9 @@ namespace strait {
 namespace {
 
 constexpr int64_t kAcceptTurnNs = 100'000'000;
+// What the most demanding plan needs. A link outlives the plan that opens it and serves all later
+// ones, so it never has fewer.
+constexpr uint32_t kSlotsMin = 2;
 
 }  // namespace
 
@@ -34,10 +37,11 @@ Status Connections::open(const std::vector<Demand>& demands, Deadline deadline) 
 }
 
 LinkSpec Connections::spec(const Plan& plan, int source, int destination, int lane) const {
+  STRAIT_CHECK(plan.slots_min <= static_cast<int>(kSlotsMin), "links have slots for every plan");
   return {.source = source,
           .destination = destination,
           .lane = lane,
-          .slots = std::max(shape_.slots, static_cast<uint32_t>(plan.slots_min)),
+          .slots = std::max(shape_.slots, kSlotsMin),
           .slot_bytes = shape_.slot_bytes + codec::kChunkOverhead};
 }
 

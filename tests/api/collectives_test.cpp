@@ -303,6 +303,27 @@ TEST_P(Collectives, GatherAndScatter) {
   });
 }
 
+// Broadcasts open every link of the ring and need one slot; the all-reduce that reuses them needs
+// two, or all ranks wait for each other.
+TEST(Links, OpenedByAPlanOfOneSlotServeOneThatNeedsTwo) {
+  constexpr int kRanks = 4;
+  constexpr size_t kCount = 1 << 20;
+  const Settings settings = {
+      {"STRAIT_SLOTS", "1"}, {"STRAIT_ALGO", "ring"}, {"STRAIT_TIMEOUT_MS", "5000"}};
+  run_world(kRanks, settings, [&](int, ncclComm_t comm) {
+    std::vector<int32_t> values(kCount, 1);
+    for (int root = 0; root < kRanks; ++root)
+      ASSERT_EQ(ncclBroadcast(values.data(), values.data(), kCount, ncclInt32, root, comm, nullptr),
+                ncclSuccess)
+          << ncclGetLastError(comm);
+    ASSERT_EQ(
+        ncclAllReduce(values.data(), values.data(), kCount, ncclInt32, ncclSum, comm, nullptr),
+        ncclSuccess)
+        << ncclGetLastError(comm);
+    EXPECT_EQ(values, std::vector<int32_t>(kCount, kRanks));
+  });
+}
+
 std::string name_layout(const testing::TestParamInfo<Layout>& layout) {
   return layout.param.name;
 }
