@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/export.hpp"
 #include "api/handle.hpp"
 #include "api/reduction.hpp"
@@ -30,6 +32,21 @@ Status check_buffer(const char* name, const void* pointer, uint64_t elements) {
                elements);
 }
 
+// More than a process can address: such a count is a mistake, and its bytes may not fit 64 bits.
+constexpr uint64_t kBufferBytesMax = uint64_t{1} << 48;
+
+Status check_count(const Request& request, int rank_count) {
+  Request one = request;
+  one.count = 1;
+  const uint64_t blocks = std::max(input_count(one, request.root, rank_count),
+                                   output_count(one, request.root, rank_count));
+  if (request.count <= kBufferBytesMax / size_of(request.type) / blocks) return Status();
+  return error(Code::kInvalidArgument,
+               "count {} needs a buffer larger than a process can address; count elements of {}, "
+               "and see that no negative number was passed",
+               request.count, name_of(request.type));
+}
+
 Result<Operation> check(const Arguments& arguments, Handle& handle) {
   const Communicator& comm = *handle.comm;
   if (arguments.type < 0 || arguments.type >= ncclNumTypes)
@@ -45,6 +62,7 @@ Result<Operation> check(const Arguments& arguments, Handle& handle) {
                   .root = arguments.root};
   STRAIT_ASSIGN(const Reduction reduction, find_reduction(arguments.op, request.type, handle));
   request.reduce = reduction.kind;
+  STRAIT_TRY(check_count(request, comm.rank_count()));
   STRAIT_TRY(check_buffer("sendbuff", arguments.input,
                           input_count(request, comm.rank(), comm.rank_count())));
   STRAIT_TRY(check_buffer("recvbuff", arguments.output,

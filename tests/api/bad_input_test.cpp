@@ -52,6 +52,24 @@ TEST(BadInput, ArgumentsOfCollectives) {
   });
 }
 
+TEST(BadInput, CountsBeyondAllMemoryAreRefused) {
+  run_world(2, {}, [](int rank, ncclComm_t comm) {
+    if (rank != 0) return;
+    float value = 1;
+    // Their bytes, or those of both ranks, are 0 or 4 in 64 bits.
+    for (const size_t count : {size_t{1} << 63, (size_t{1} << 62) + 1, SIZE_MAX}) {
+      EXPECT_EQ(ncclAllReduce(&value, &value, count, ncclFloat, ncclSum, comm, nullptr),
+                ncclInvalidArgument);
+      EXPECT_THAT(ncclGetLastError(comm), HasSubstr("larger than a process can address"));
+      EXPECT_EQ(ncclAllGather(&value, &value, count, ncclFloat, comm, nullptr),
+                ncclInvalidArgument);
+      EXPECT_EQ(ncclScatter(&value, &value, count, ncclInt8, 1, comm, nullptr),
+                ncclInvalidArgument);
+      EXPECT_EQ(ncclRecv(&value, count, ncclDouble, 1, comm, nullptr), ncclInvalidArgument);
+    }
+  });
+}
+
 TEST(BadInput, HandlesThatAreNoCommunicators) {
   int count = 0;
   int garbage[64] = {};
