@@ -45,6 +45,7 @@ inline void join_top(Vector exponent, Vector residual, Vector& high, Vector& low
   low = hn::OrAnd(hn::ShiftLeft<7>(exponent), residual, all(0x7F));
 }
 
+#if !defined(STRAIT_CODEC_OWN_BFLOAT16)
 inline void split_bfloat16(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     Vector low, high;
@@ -60,6 +61,8 @@ inline void join_bfloat16(const BlockParts& parts, uint8_t* out) {
     hn::StoreInterleaved2(low, high, kBytes, out + 2 * i);
   }
 }
+
+#endif
 
 inline void split_half(const uint8_t* in, BlockParts& parts) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {

@@ -5,6 +5,8 @@
 
 #define STRAIT_CODEC_TARGET avx512
 #define STRAIT_CODEC_TARGET_NAME "avx512"
+#define STRAIT_CODEC_OWN_BFLOAT16
+#include "codec/bfloat16_avx512.hpp"
 #include "codec/simd.hpp"
 #include "codec/symbols_avx512.hpp"
 
@@ -178,7 +180,10 @@ void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
   const __m256i previous = _mm256_sub_epi16(places16, _mm256_set1_epi16(1));
   before = _mm256_maskz_permutexvar_epi16(0xFFFE, previous, before);
   const __m256i rest = _mm256_add_epi16(before, _mm256_set1_epi16(static_cast<short>(n)));
-  for (int width = 1; width <= kSearchedWidths; ++width) {
+  static_assert(kBins == (1 << kSearchedWidths) - 1, "the widest window has one place");
+  places.outside[kSearchedWidths - 1] = static_cast<uint16_t>(n - places.counted);
+  places.first[kSearchedWidths - 1] = 0;
+  for (int width = 1; width < kSearchedWidths; ++width) {
     const int span = (1 << width) - 1;
     const __m256i end = _mm256_add_epi16(places16, _mm256_set1_epi16(static_cast<short>(span)));
     const __m256i outside = _mm256_sub_epi16(rest, _mm256_permutexvar_epi16(end, before));
@@ -197,7 +202,9 @@ size_t pack_window_of(const uint8_t* bytes, uint8_t top, uint8_t* planes, uint8_
   for (size_t v = 0; v < kVectors; ++v) {
     const __m512i values = load64(bytes + 64 * v);
     const __m512i code = _mm512_min_epu8(_mm512_sub_epi8(set(top), values), escape);
-    for (size_t p = 0; p < width; ++p)
+    // Two ways to a mask, as they use different parts of the processor.
+    store_word(planes + 8 * v, _mm512_movepi8_mask(_mm512_slli_epi16(code, 7)));
+    for (size_t p = 1; p < width; ++p)
       store_word(planes + p * kStride + 8 * v, _mm512_test_epi8_mask(code, set(1 << p)));
     const uint64_t escapes = _mm512_cmpeq_epi8_mask(code, escape);
     _mm512_storeu_si512(list + taken, _mm512_maskz_compress_epi8(escapes, values));

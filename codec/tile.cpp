@@ -81,6 +81,10 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const 
     const size_t count = values_of_block(block, n);
     const Kernels& fit = count == kBlockValues ? kernels : portable_kernels();
     uint8_t* const list = scratch.lists + list_used;
+    for (size_t line = 0; line < 1024; line += 64) {
+      __builtin_prefetch(in + 1024 + line);
+      __builtin_prefetch(tile + used + 720 + line, 1);
+    }
     choose_block(shape, fit, in, count, scratch.parts, streams, {tile + used, room - used}, list,
                  choice);
     if (used + choice.plane_bytes + list_used + choice.list_bytes > room) return 0;
