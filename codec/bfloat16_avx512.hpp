@@ -1,6 +1,8 @@
 // bfloat16 values cut and joined with AVX-512: a word rotated by one bit has its exponent in its
 // high byte, and in its low byte the residual rotated by one bit. Included by target_avx512.cpp, in
 // whose namespace it stays (simd.hpp says why). Any thread; a dozen instructions per 64 values.
+#pragma once
+
 #include <immintrin.h>
 
 #include "codec/kernels.hpp"

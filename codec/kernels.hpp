@@ -98,6 +98,7 @@ struct Kernels {
                          size_t list_bytes, uint8_t* bytes);
   // The codes of a block's symbols, eight to a piece: kBlockValues / 8 pieces.
   void (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count);
+  AppendLanes append_lanes;
   // A block's symbols out of the streams. May read kStreamSlack bytes beyond the positions that it
   // reaches.
   void (*read_symbols)(const PrefixCode& code, const uint8_t* streams, LanePositions& position,

@@ -3,6 +3,7 @@
 #include "codec/bytes.hpp"
 #include "codec/kernels.hpp"
 #define STRAIT_CODEC_TARGET portable
+#include "codec/lane_ends.hpp"
 #include "codec/symbols.hpp"
 
 // Plain C++ for every machine, and for blocks that are not full.
@@ -256,6 +257,7 @@ const Kernels& portable_kernels() {
       .to_symbols = to_symbols,
       .from_symbols = from_symbols,
       .to_pieces = portable::to_pieces,
+      .append_lanes = portable::append_lanes,
       .read_symbols = portable::read_symbols,
   };
   return kKernels;

@@ -3,6 +3,8 @@
 // STRAIT_CODEC_TARGET naming the namespace: everything here stays within it, so that no function
 // compiled for one processor is ever called on another. Any thread; a few hundred instructions per
 // block.
+#pragma once
+
 #include <hwy/highway.h>
 
 #include "codec/bytes.hpp"

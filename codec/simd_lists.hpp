@@ -1,6 +1,9 @@
 // The kernels that count exponents and that move what is not in a window, or not zero, to a list
 // and back, for vectors without byte-wise compression. Included by target_*.cpp after simd.hpp,
 // which says the rest.
+#pragma once
+
+#include "codec/lane_ends.hpp"
 #include "codec/simd.hpp"
 #include "codec/symbols.hpp"
 
@@ -263,6 +266,7 @@ extern const Kernels kKernels = {
     .to_symbols = to_symbols,
     .from_symbols = from_symbols,
     .to_pieces = to_pieces,
+    .append_lanes = append_lanes,
     .read_symbols = read_symbols,
 };
 

@@ -11,34 +11,6 @@ namespace {
 constexpr size_t kWideStore = 8;  // bytes stored at once, most of which later stores overwrite
 constexpr size_t kMostLaneBytes = kTileValues / kLanes;
 
-// The end of a stream that grows.
-struct LaneEnd {
-  uint8_t* at;
-  uint64_t waiting = 0;  // fewer than eight bits between pieces
-  uint32_t count = 0;
-
-  void append(uint64_t bits, uint32_t length) {
-    const uint64_t next = waiting | bits << count;
-    store<uint64_t>(at, next);
-    const uint32_t total = count + length;
-    at += total / 8;
-    // Shifts are modulo 64: eight whole bytes leave what did not fit.
-    waiting = total < 64 ? next >> (total & ~7u) : count == 0 ? 0 : bits >> (64 - count);
-    count = total & 7;
-  }
-};
-
-// Two neighbouring lanes at once, as each waits for its own last piece.
-void append_lanes(const LanePieces& pieces, size_t lane, uint8_t* even_out, uint8_t* odd_out) {
-  LaneEnd even{even_out}, odd{odd_out};
-  for (size_t at = lane; at < pieces.used; at += kLanes) {
-    even.append(pieces.bits[at], pieces.count[at]);
-    odd.append(pieces.bits[at + 1], pieces.count[at + 1]);
-  }
-  store<uint64_t>(even.at, even.waiting);
-  store<uint64_t>(odd.at, odd.waiting);
-}
-
 }  // namespace
 
 size_t write_lengths(const uint32_t length[kLanes], uint8_t* out) {
@@ -57,7 +29,8 @@ size_t write_lengths(const uint32_t length[kLanes], uint8_t* out) {
   return 3 + 4 * static_cast<size_t>(width);
 }
 
-size_t write_streams(const LanePieces& pieces, uint8_t* out, size_t room) {
+size_t write_streams(AppendLanes append_lanes, const LanePieces& pieces, uint8_t* out,
+                     size_t room) {
   uint32_t length[kLanes] = {};
   for (size_t at = 0; at < pieces.used; at += kLanes)
     for (size_t lane = 0; lane < kLanes; ++lane) length[lane] += pieces.count[at + lane];

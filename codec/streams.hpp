@@ -37,9 +37,13 @@ struct LanePieces {
 // Writes the lengths; returns how many bytes they took, or 0 when they differ by more than 255.
 size_t write_lengths(const uint32_t length[kLanes], uint8_t* out);
 
+// Makes the streams of lanes `lane` and `lane + 1`; writes up to eight bytes beyond each.
+using AppendLanes = void (*)(const LanePieces& pieces, size_t lane, uint8_t* even_out,
+                             uint8_t* odd_out);
+
 // Writes lengths and streams; returns their bytes, or 0 when `room` does not suffice (up to eight
 // bytes of it may stay unused) or the lengths differ too much.
-size_t write_streams(const LanePieces& pieces, uint8_t* out, size_t room);
+size_t write_streams(AppendLanes append_lanes, const LanePieces& pieces, uint8_t* out, size_t room);
 
 // Where the streams are that are written at the start of `in`, and where each lane starts and ends
 // in them. Takes them off `in`; empty when they do not fit.

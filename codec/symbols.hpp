@@ -1,5 +1,7 @@
 // The kernels of the dense mode one value at a time. Included by each target that has no vectors
 // for them, in its own namespace (simd.hpp says why). Any thread; a few instructions per value.
+#pragma once
+
 #include "codec/kernels.hpp"
 
 namespace strait::codec::STRAIT_CODEC_TARGET {

@@ -1,5 +1,7 @@
 // The codes of the dense mode with AVX-512, 32 lanes side by side. Included by target_avx512.cpp,
 // in whose namespace it stays (simd.hpp says why). Any thread; about four instructions per value.
+#pragma once
+
 #include <immintrin.h>
 
 #include "codec/kernels.hpp"

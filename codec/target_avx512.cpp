@@ -7,6 +7,7 @@
 #define STRAIT_CODEC_TARGET_NAME "avx512"
 #define STRAIT_CODEC_OWN_BFLOAT16
 #include "codec/bfloat16_avx512.hpp"
+#include "codec/lane_ends.hpp"
 #include "codec/simd.hpp"
 #include "codec/symbols_avx512.hpp"
 
@@ -361,6 +362,7 @@ extern const Kernels kKernels = {
     .to_symbols = to_symbols,
     .from_symbols = from_symbols,
     .to_pieces = to_pieces,
+    .append_lanes = append_lanes,
     .read_symbols = read_symbols,
 };
 

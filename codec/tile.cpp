@@ -47,9 +47,11 @@ struct TileScratch {
 
 // Appends what the blocks put into streams; returns the new end, or 0 when the room does not
 // suffice.
-size_t append_streams(const StreamParts& streams, uint8_t* tile, size_t used, size_t room) {
+size_t append_streams(const Kernels& kernels, const StreamParts& streams, uint8_t* tile,
+                      size_t used, size_t room) {
   if (streams.exponents.used != 0) {
-    const size_t bytes = write_streams(streams.exponents, tile + used, room - used);
+    const size_t bytes =
+        write_streams(kernels.append_lanes, streams.exponents, tile + used, room - used);
     if (bytes == 0) return 0;
     used += bytes;
   }
@@ -81,10 +83,6 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const 
     const size_t count = values_of_block(block, n);
     const Kernels& fit = count == kBlockValues ? kernels : portable_kernels();
     uint8_t* const list = scratch.lists + list_used;
-    for (size_t line = 0; line < 1024; line += 64) {
-      __builtin_prefetch(in + 1024 + line);
-      __builtin_prefetch(tile + used + 720 + line, 1);
-    }
     choose_block(shape, fit, in, count, scratch.parts, streams, {tile + used, room - used}, list,
                  choice);
     if (used + choice.plane_bytes + list_used + choice.list_bytes > room) return 0;
@@ -96,7 +94,7 @@ size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const 
   }
   if (used + list_used > room) return 0;
   std::memcpy(tile + used, scratch.lists, list_used);
-  used = append_streams(scratch.streams, tile, used + list_used, room);
+  used = append_streams(kernels, scratch.streams, tile, used + list_used, room);
   const size_t total = round_up(used, kAlign);
   if (used == 0 || total > room) return 0;
   std::memset(tile + used, 0, total - used);

@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 """Makes codec/tables/tables.inc: the code tables that the dense mode has built in.
 
-Tables are clusters of blocks: each block goes to the table that codes it in the fewest bits, each table is the best
-length-limited code for its blocks, and so on until little changes. The blocks are drawn from distributions that tensors
-resemble; no measured tensor is needed. `--score FILE.safetensors ...` says how the tables do on real ones.
+Tables are clusters of blocks: each block goes to the table that codes it in the fewest bits, each
+table is the best length-limited code for its blocks, and so on until little changes. The blocks are
+drawn from distributions that tensors resemble; no measured tensor is needed. `--score
+FILE.safetensors ...` says how the tables do on real ones.
 
 Needs numpy.  usage: fit.py [--score FILE ...] [--write]
 """
-import argparse, heapq, json, pathlib
+import argparse
+import heapq
+import json
+import math
+import pathlib
+
 import numpy as np
 
 BLOCK = 512
@@ -20,7 +26,7 @@ LOW_TABLES = 16       # tables for the trailing zeros of the low half of a float
 random = np.random.default_rng(20261130)
 
 
-# ---- code lengths -------------------------------------------------------------------------------------------------
+# ---- code lengths --------------------------------------------------------------------------------
 
 def limited_lengths(weights):
     """Lengths of the best prefix code of at most LIMIT bits (package-merge)."""
@@ -41,7 +47,8 @@ def limited_lengths(weights):
 
 
 def long_share(lengths):
-    """Share of the code space taken by codes of more than five bits: they must fit behind one three-bit prefix."""
+    """The part of the code space that codes of more than five bits take: they must fit behind one
+    prefix of three bits."""
     return sum(2.0 ** -l for l in lengths if l > 5)
 
 
@@ -55,7 +62,8 @@ def fit_code(weights, escape_weight):
         lengths = limited_lengths([weights[i] for i in used] + [max(rest, 1e-9)])
         if long_share(lengths) > 0.125:
             continue
-        bits = sum(weights[i] * l for i, l in zip(used, lengths)) + rest * (lengths[-1] + ESCAPE_BITS)
+        bits = sum(weights[i] * l for i, l in zip(used, lengths))
+        bits += rest * (lengths[-1] + ESCAPE_BITS)
         if best is None or bits < best[0]:
             full = [0] * len(weights)
             for i, l in zip(used, lengths):
@@ -64,7 +72,7 @@ def fit_code(weights, escape_weight):
     return best
 
 
-# ---- blocks -------------------------------------------------------------------------------------------------------
+# ---- blocks --------------------------------------------------------------------------------------
 
 def exponents_of(values, exponent_bits=8, mantissa_bits=7):
     """The stored exponents of float values in a type of these widths."""
@@ -83,7 +91,8 @@ def histograms(exponents):
         if block.min() == block.max():
             continue
         mean = int(block.sum()) // BLOCK
-        if np.count_nonzero((block <= mean + 6) & (block > mean - 9)) < BLOCK - BLOCK // 4 and (block != 0).any():
+        near = np.count_nonzero((block <= mean + 6) & (block > mean - 9))
+        if near < BLOCK - BLOCK // 4 and (block != 0).any():
             mean = int(block.sum()) // np.count_nonzero(block)
         counts = np.zeros(2 * REACH + 2)
         rest = block[block != 0]
@@ -94,7 +103,8 @@ def histograms(exponents):
 
 
 def synthetic_values(blocks):
-    """Arrays of values like those of gradients, weights, activations and caches, each of a scale of its own."""
+    """Arrays of values like those of gradients, weights, activations and caches, each block of a
+    scale of its own."""
     shape = (blocks, BLOCK)
     normal = random.standard_normal(shape)
     other = random.standard_normal(shape)
@@ -113,7 +123,7 @@ def synthetic_values(blocks):
         normal * other * random.standard_normal(shape),
         random.uniform(-1, 1, shape),
         normal + 1.5,
-        normal * (0.5 + 0.5 * np.vectorize(np.math.erf if hasattr(np, 'math') else __import__('math').erf)(normal)),
+        normal * (0.5 + 0.5 * np.vectorize(math.erf)(normal)),
         np.square(normal) * np.square(other),
     ]
     weights = [6, 2, 1, 1, 2, 2, 2, 1, 2, 1, 1, 1, 1, 1]
@@ -134,14 +144,15 @@ def synthetic_blocks(blocks):
         values = sigma * random.standard_normal(blocks // 3 * BLOCK)
         found += histograms(exponents_of(values, 5, 10))
     for exponent_bits, largest in ((4, 448.0), (5, 57344.0)):
-        for values in (random.standard_normal((blocks // 3 * 4, 128)), random.laplace(size=(blocks // 3 * 4, 128)),
-                       random.standard_t(4, (blocks // 3 * 4, 128))):
+        shape = (blocks // 3 * 4, 128)
+        for values in (random.standard_normal(shape), random.laplace(size=shape),
+                       random.standard_t(4, shape)):
             values = values * largest / np.abs(values).max(1, keepdims=True)
             found += histograms(exponents_of(values.ravel(), exponent_bits))
     return np.array(found)
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 def price(table):
     """Bits of each column of a histogram under a table."""
@@ -187,7 +198,7 @@ def cluster(blocks, count, fit, price_of, rounds=25):
     return tables
 
 
-# ---- the low half of floats that are sums of a few bfloat16 ---------------------------------------------------------
+# ---- the low half of floats that are sums of a few bfloat16 --------------------------------------
 
 def trailing_zeros(low):
     count = np.full(low.shape, 16)
@@ -212,7 +223,8 @@ def synthetic_low_blocks(blocks):
                 values = values * random.standard_normal(size)
             if kind == 2:
                 values = values * np.exp(random.standard_normal((1, size[1])))
-            narrow = (values.astype(np.float32).view(np.uint32) + 0x8000 & 0xFFFF0000).view(np.float32)
+            words = values.astype(np.float32).view(np.uint32)
+            narrow = (words + 0x8000 & 0xFFFF0000).view(np.float32)
             total = np.zeros(size[1], np.float32)
             for term in narrow:
                 total = total + term
@@ -229,15 +241,15 @@ def price_low(lengths):
     return np.array([l + max(15 - z, 0) for z, l in enumerate(lengths)], float)
 
 
-# ---- scoring and writing --------------------------------------------------------------------------------------------
+# ---- scoring and writing -------------------------------------------------------------------------
 
 def read_safetensors(path):
     data = pathlib.Path(path).read_bytes()
     size = int.from_bytes(data[:8], 'little')
     header = json.loads(data[8:8 + size])
-    tensors = [(v['dtype'], data[8 + size + v['data_offsets'][0]:8 + size + v['data_offsets'][1]])
-               for k, v in header.items() if k != '__metadata__']
-    return tensors[0][0], b''.join(t for _, t in tensors)
+    tensors = [tensor for name, tensor in header.items() if name != '__metadata__']
+    parts = [data[8 + size:][slice(*tensor['data_offsets'])] for tensor in tensors]
+    return tensors[0]['dtype'], b''.join(parts)
 
 
 def score(path, tables, low_tables):
@@ -261,8 +273,9 @@ def score(path, tables, low_tables):
 
 
 def write(path, tables, low_tables):
-    lines = ['// Made by fit.py. Each row: exponents above the mean, code lengths of 14 exponents from the top down',
-             '// (0: escaped), of zero (0: escaped), of the escape.', 'constexpr ExponentCode kExponentCodes[] = {']
+    lines = ['// Made by fit.py. Each row: exponents above the mean, code lengths of 14 exponents from the',
+             '// top down (0: escaped), of zero (0: escaped), of the escape.',
+             'constexpr ExponentCode kExponentCodes[] = {']
     for above, lengths, zero, escape in tables:
         lines.append(f'    {{{above}, {{{", ".join(map(str, lengths))}}}, {zero}, {escape}}},')
     lines += ['};', '', '// Code lengths of 0 to 16 trailing zeros in the low half of a float.',
@@ -276,7 +289,7 @@ def write(path, tables, low_tables):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--score', nargs='*', default=[])
-    parser.add_argument('--blocks', type=int, default=600)
+    parser.add_argument('--blocks', type=int, default=1200)
     parser.add_argument('--write', action='store_true')
     arguments = parser.parse_args()
     blocks = synthetic_blocks(arguments.blocks)
@@ -284,7 +297,8 @@ def main():
     low_tables = cluster(synthetic_low_blocks(12), LOW_TABLES, fit_low, price_low)
     own = np.where(blocks > 0, -blocks * np.log2(np.maximum(blocks, 1) / BLOCK), 0).sum(1)
     costs = (blocks @ np.array([price(t) for t in tables]).T).min(1)
-    print(f'{len(blocks)} synthetic blocks: {costs.mean() / BLOCK:.3f} bits, own entropy {own.mean() / BLOCK:.3f}')
+    print(f'{len(blocks)} synthetic blocks: {costs.mean() / BLOCK:.3f} bits, '
+          f'own entropy {own.mean() / BLOCK:.3f}')
     for path in arguments.score:
         score(path, tables, low_tables)
     if arguments.write:

@@ -54,87 +54,140 @@ std::vector<uint8_t> random_bytes(std::mt19937& random, uint32_t limit) {
   return bytes;
 }
 
-// One kernel at a time, also where the encoder never takes it.
+// What one kernel is given, random but for its range.
+struct Input {
+  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> other;  // planes, lists
+  size_t width = 1;
+  uint8_t top = 0;
+  size_t list_bytes = 0;
+};
+
+Input random_input(std::mt19937& random, int round) {
+  const uint32_t limit = 1 + random() % (round % 2 == 0 ? 256 : 20);
+  return {random_bytes(random, limit), random_bytes(random, 256), 1 + random() % 7,
+          static_cast<uint8_t>(random()), random() % kBlockValues};
+}
+
+// Runs one kernel and returns all that it says, as bytes.
+using Probe = std::vector<uint8_t> (*)(const Kernels&, const Input&);
+
+void add(std::vector<uint8_t>& said, uint64_t number) {
+  for (int k = 0; k < 8; ++k) said.push_back(static_cast<uint8_t>(number >> (8 * k)));
+}
+
+std::vector<uint8_t> probe_counts(const Kernels& k, const Input& in) {
+  std::vector<uint8_t> said;
+  ExponentBins bins{in.top, {}};
+  k.count(in.bytes.data(), kBlockValues, bins);
+  ExponentBins sampled;
+  k.count_sample(in.bytes.data(), in.other.data(), sampled);
+  add(said, static_cast<uint64_t>(sampled.top));
+  for (int bin = 0; bin < kBins; ++bin) {
+    add(said, bins.count[bin]);
+    add(said, sampled.count[bin]);
+  }
+  WindowPlaces places;
+  k.find_windows(bins, kBlockValues, places);
+  add(said, places.counted);
+  for (int w = 0; w < kSearchedWidths; ++w) {
+    add(said, places.outside[w]);
+    add(said, places.first[w]);
+  }
+  const ExponentRange range = k.range(in.bytes.data(), kBlockValues);
+  for (uint32_t number : {range.min, range.max, range.zeros, range.sum}) add(said, number);
+  add(said, k.sum(in.bytes.data(), kBlockValues));
+  add(said, k.count_zeros(in.bytes.data(), kBlockValues, 0x0F));
+  add(said, k.count_zeros(in.bytes.data(), kSampleValues, 0xFF));
+  return said;
+}
+
+std::vector<uint8_t> probe_packing(const Kernels& k, const Input& in) {
+  std::vector<uint8_t> said(kBlockValues + 2 * kBlockValues + kListSlack);
+  uint8_t* const list = said.data() + kBlockValues;
+  const size_t taken =
+      k.pack_window(in.bytes.data(), kBlockValues, in.width, in.top, said.data(), list);
+  said.resize(kBlockValues + taken);
+  std::vector<uint8_t> bits(kBlockValues), nonzero(kBlockValues + kListSlack);
+  nonzero.resize(k.pack_nonzero(in.bytes.data(), kBlockValues, bits.data(), nonzero.data()));
+  said.insert(said.end(), bits.begin(), bits.end());
+  said.insert(said.end(), nonzero.begin(), nonzero.end());
+  k.pack_bits(in.bytes.data(), kBlockValues, in.width, bits.data());
+  said.insert(said.end(), bits.begin(), bits.end());
+  return said;
+}
+
+// Where the list is too short only the count matters.
+void add_unpacked(std::vector<uint8_t>& said, size_t taken, const Input& in,
+                  const std::vector<uint8_t>& bytes) {
+  add(said, taken);
+  if (taken <= in.list_bytes) said.insert(said.end(), bytes.begin(), bytes.end());
+}
+
+std::vector<uint8_t> probe_unpacking(const Kernels& k, const Input& in) {
+  std::vector<uint8_t> said, out(kBlockValues);
+  const uint8_t* const list = in.bytes.data();
+  size_t taken = k.unpack_window(in.other.data(), kBlockValues, in.width, in.top, 31, list,
+                                 in.list_bytes, out.data());
+  add_unpacked(said, taken, in, out);
+  taken = k.unpack_nonzero(in.other.data(), kBlockValues, list, in.list_bytes, out.data());
+  add_unpacked(said, taken, in, out);
+  k.unpack_bits(in.other.data(), kBlockValues, in.width, out.data());
+  said.insert(said.end(), out.begin(), out.end());
+  return said;
+}
+
+std::vector<uint8_t> probe_symbols(const Kernels& k, const Input& in) {
+  const ExponentTable& table = kTables[in.top % kExponentTables];
+  std::vector<uint8_t> said, symbols(kBlockValues), list(kBlockValues + kListSlack);
+  const size_t taken = k.to_symbols(table, in.bytes.data(), in.top, symbols.data(), list.data());
+  add(said, taken);
+  said.insert(said.end(), symbols.begin(), symbols.end());
+  said.insert(said.end(), list.begin(), list.begin() + static_cast<ptrdiff_t>(taken));
+  std::vector<uint8_t> back(kBlockValues);
+  EXPECT_EQ(k.from_symbols(symbols.data(), in.top, 255, list.data(), taken, back.data()), taken);
+  EXPECT_EQ(back, in.bytes);
+  uint16_t counts[kPriced];
+  for (int i = 0; i < kPriced; ++i) counts[i] = in.bytes[static_cast<size_t>(i)] % 30;
+  uint32_t bits = 0;
+  add(said, k.cheapest_table(counts, bits));
+  add(said, bits);
+  return said;
+}
+
+std::vector<uint8_t> probe_streams(const Kernels& k, const Input& in) {
+  const PrefixCode& code = kTables[in.top % kExponentTables].code;
+  std::vector<uint8_t> symbols(kBlockValues);
+  for (size_t i = 0; i < kBlockValues; ++i)  // those that have codes
+    symbols[i] = static_cast<uint8_t>(code.decoded[in.bytes[i]]);
+  LanePieces pieces;
+  pieces.used = kBlockValues / 8;
+  k.to_pieces(code, symbols.data(), pieces.bits, pieces.count);
+  std::vector<uint8_t> said(8000);
+  said.resize(write_streams(k.append_lanes, pieces, said.data(), said.size()));
+  std::span<const uint8_t> rest(said);
+  LanePositions position, end;
+  const auto streams = open_streams(rest, position, end);
+  EXPECT_TRUE(rest.empty());
+  std::vector<uint8_t> slack(streams.begin(), streams.end());
+  slack.resize(slack.size() + kStreamSlack);
+  std::vector<uint8_t> back(kBlockValues);
+  k.read_symbols(code, slack.data(), position, back.data());
+  EXPECT_EQ(back, symbols);
+  EXPECT_TRUE(at_end(position, end));
+  return said;
+}
+
+// One kernel at a time, also with what the encoder never gives it.
 TEST(Kernels, AgreeWithThePortableOnes) {
-  const Kernels& portable = portable_kernels();
+  constexpr Probe kProbes[] = {probe_counts, probe_packing, probe_unpacking, probe_symbols,
+                               probe_streams};
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
-    const uint32_t limit = 1 + random() % (round % 2 == 0 ? 256 : 20);
-    const std::vector<uint8_t> bytes = random_bytes(random, limit);
-    const std::vector<uint8_t> planes = random_bytes(random, 256);
-    std::vector<uint8_t> list = random_bytes(random, 256);
-    const size_t width = 1 + random() % 7;
-    const auto top = static_cast<uint8_t>(random() % 256);
-    const size_t list_bytes = random() % kBlockValues;
-    for (const Kernels* kernels : available_kernels()) {
-      SCOPED_TRACE(kernels->name);
-      const auto both = [&](const auto& run) { return std::pair(run(portable), run(*kernels)); };
-      const auto bins = both([&](const Kernels& k) {
-        ExponentBins found{static_cast<int>(limit / 2 + 3) % 256, {}};
-        k.count(bytes.data(), kBlockValues, found);
-        return std::vector(found.count, found.count + kBins);
-      });
-      EXPECT_EQ(bins.first, bins.second);
-      const auto windows = both([&](const Kernels& k) {
-        ExponentBins found;
-        std::copy(bins.first.begin(), bins.first.end(), found.count);
-        WindowPlaces places;
-        k.find_windows(found, kBlockValues, places);
-        std::vector<uint32_t> all = {places.counted};
-        for (int w = 0; w < kSearchedWidths; ++w) {
-          all.push_back(places.outside[w]);
-          all.push_back(places.first[w]);
-        }
-        return all;
-      });
-      EXPECT_EQ(windows.first, windows.second);
-      const auto numbers = both([&](const Kernels& k) {
-        const ExponentRange range = k.range(bytes.data(), kBlockValues);
-        return std::vector<size_t>{range.min,
-                                   range.max,
-                                   range.zeros,
-                                   range.sum,
-                                   k.sum(bytes.data(), kBlockValues),
-                                   k.count_zeros(bytes.data(), kBlockValues, 0x0F)};
-      });
-      EXPECT_EQ(numbers.first, numbers.second);
-      const auto packed = both([&](const Kernels& k) {
-        std::vector<uint8_t> out(2 * kBlockValues + kListSlack);
-        const size_t n = k.pack_window(bytes.data(), kBlockValues, width, top, out.data(),
-                                       out.data() + kBlockValues);
-        out.resize(kBlockValues + n);
-        return out;
-      });
-      EXPECT_EQ(packed.first, packed.second);
-      const auto unpacked = both([&](const Kernels& k) {
-        std::vector<uint8_t> out(kBlockValues);
-        const size_t taken = k.unpack_window(planes.data(), kBlockValues, width, top, 31,
-                                             list.data(), list_bytes, out.data());
-        if (taken > list_bytes) out.clear();  // then the bytes mean nothing
-        out.push_back(static_cast<uint8_t>(taken));
-        return out;
-      });
-      EXPECT_EQ(unpacked.first, unpacked.second);
-      const auto nonzero = both([&](const Kernels& k) {
-        std::vector<uint8_t> out(2 * kBlockValues + kListSlack);
-        const size_t n =
-            k.pack_nonzero(bytes.data(), kBlockValues, out.data(), out.data() + kBlockValues);
-        out.resize(kBlockValues + n);
-        std::vector<uint8_t> back(kBlockValues);
-        EXPECT_EQ(
-            k.unpack_nonzero(out.data(), kBlockValues, out.data() + kBlockValues, n, back.data()),
-            n);
-        EXPECT_EQ(back, bytes);
-        return out;
-      });
-      EXPECT_EQ(nonzero.first, nonzero.second);
-      const auto codes = both([&](const Kernels& k) {
-        std::vector<uint8_t> out(kBlockValues);
-        k.unpack_bits(planes.data(), kBlockValues, width, out.data());
-        return out;
-      });
-      EXPECT_EQ(codes.first, codes.second);
-    }
+    const Input input = random_input(random, round);
+    for (const Kernels* kernels : available_kernels())
+      for (Probe probe : kProbes)
+        ASSERT_EQ(probe(*kernels, input), probe(portable_kernels(), input)) << kernels->name;
   }
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "codec/reference_stream.hpp"
+
 namespace strait::codec::reference {
 namespace {
-
-struct Malformed {};
 
 // Bytes that are read from the front; reading past the end is malformed.
 class Reader {
@@ -126,49 +126,6 @@ struct LowCode {
   int length[17];
 };
 #include "codec/tables/tables.inc"
-
-// Codes of the given lengths: counted up, shorter ones first, equal ones in order; 0 has none.
-std::map<std::vector<bool>, int> canonical_code(const std::vector<int>& lengths) {
-  std::map<std::vector<bool>, int> code;
-  uint32_t next = 0;
-  for (int length = 1; length <= 8; ++length, next *= 2)
-    for (size_t symbol = 0; symbol < lengths.size(); ++symbol) {
-      if (lengths[symbol] != length) continue;
-      std::vector<bool> bits;
-      for (int b = length - 1; b >= 0; --b) bits.push_back((next >> b) & 1);
-      code[bits] = static_cast<int>(symbol);
-      ++next;
-    }
-  return code;
-}
-
-// One lane of a tile.
-class Stream {
- public:
-  explicit Stream(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
-  bool bit() {
-    if (at_ == 8 * bytes_.size()) throw Malformed{};
-    const bool set = (bytes_[at_ / 8] >> (at_ % 8)) & 1;
-    ++at_;
-    return set;
-  }
-  uint32_t number(int bits) {
-    uint32_t value = 0;
-    for (int b = 0; b < bits; ++b) value |= uint32_t{bit()} << b;
-    return value;
-  }
-  int symbol(const std::map<std::vector<bool>, int>& code) {
-    std::vector<bool> bits;
-    do bits.push_back(bit());
-    while (code.count(bits) == 0);
-    return code.at(bits);
-  }
-  bool finished() const { return (at_ + 7) / 8 == bytes_.size(); }
-
- private:
-  std::vector<uint8_t> bytes_;
-  size_t at_ = 0;
-};
 
 std::vector<Stream> read_streams(Reader& tile) {
   const size_t shortest = tile.number(2);
