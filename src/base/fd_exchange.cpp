@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -279,11 +280,14 @@ Result<std::shared_ptr<FdExchange>> FdExchange::get() {
   if (sodium_init() < 0) return error(Code::kSystemError, "the system gives no random numbers");
   static std::mutex mutex;
   static std::weak_ptr<Server> current;
+  static pid_t process = 0;  // that serves it: a forked child inherits the object but no thread
   std::lock_guard lock(mutex);
-  if (auto server = current.lock()) return std::shared_ptr<FdExchange>(server);
+  if (auto server = current.lock(); server && process == getpid())
+    return std::shared_ptr<FdExchange>(server);
   auto server = std::make_shared<Server>();
   STRAIT_TRY(server->start());
   current = server;
+  process = getpid();
   return std::shared_ptr<FdExchange>(server);
 }
 

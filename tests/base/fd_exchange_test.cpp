@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -177,6 +178,24 @@ TEST_F(Exchange, LineTellsWhenTheRankLeaves) {
   while (!told && !deadline.passed()) std::this_thread::yield();
   ASSERT_TRUE(told);
   EXPECT_EQ(why, fmt::format("rank 3 (process {}) left the communicator", getpid()));
+}
+
+TEST_F(Exchange, AForkedChildServesItself) {
+  ASSERT_TRUE(publish("name", 1).ok());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    [[maybe_unused]] FdShelf* parents = shelf_.release();  // nobody serves it here
+    exchange_ = *FdExchange::get();
+    shelf_ = std::move(*exchange_->open_shelf(kComm + 1, 3, secret(1)));
+    const Status published = publish("name", 2);
+    auto fetched = fetch_fd(exchange_->address(), kComm + 1, 3, "name", secret(1), soon());
+    _exit(published.ok() && fetched.ok() ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(fetch_byte("name"), 1);
 }
 
 TEST_F(Exchange, NobodyListensAfterTheEnd) {
