@@ -8,6 +8,8 @@ namespace strait {
 namespace {
 
 constexpr int64_t kAcceptTurnNs = 100'000'000;
+// How often a rank that has not opened its link yet is asked whether it is still there.
+constexpr int64_t kReachEveryNs = 1'000'000'000;
 // What the most demanding plan needs. A link outlives the plan that opens it and serves all later
 // ones, so it never has fewer.
 constexpr uint32_t kSlotsMin = 2;
@@ -65,6 +67,8 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
   if (receivers_.contains(key)) return Status();
   const auto [lane, peer] = key;
   const int64_t begin_ns = now_ns();
+  int64_t next_reach_ns = begin_ns + kReachEveryNs;
+  Status gone;
   while (true) {
     // In short turns, so that an abort from another thread ends the wait.
     STRAIT_TRY(aborted());
@@ -73,6 +77,12 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
         routes_[peer].address, spec(plan, peer, rank_, lane), Deadline::after_ns(turn_ns));
     if (!link.ok()) {
       if (link.status().code() != Code::kTimeout) return link.status();
+      STRAIT_TRY(gone);
+      if (now_ns() >= next_reach_ns) {
+        // Looks once more before it is believed: the rank may have sent all it had and left.
+        gone = still_there(peer);
+        next_reach_ns = now_ns() + kReachEveryNs;
+      }
       if (!deadline.passed()) continue;
       return error(Code::kTimeout,
                    "rank {} waited {} ms for rank {} to open lane {}: look at that rank, or raise "
@@ -84,6 +94,14 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
     receivers_.emplace(key, std::move(*link));
     return Status();
   }
+}
+
+// No link tells of the end of a rank that has none yet; one that only does not answer may be late.
+Status Connections::still_there(int peer) const {
+  const PeerRoute& route = routes_[peer];
+  const Status status =
+      route.transport->reach(peer, route.address, Deadline::after_ns(kReachEveryNs));
+  return status.code() == Code::kTimeout ? Status() : status;
 }
 
 Status Connections::aborted() const {

@@ -53,6 +53,7 @@ class Connections {
 
   Status open_sender(const Plan& plan, const Key& key, Deadline deadline);
   Status open_receiver(const Plan& plan, const Key& key, Deadline deadline);
+  Status still_there(int peer) const;
   Status aborted() const;
   LinkSpec spec(const Plan& plan, int source, int destination, int lane) const;
 

@@ -77,6 +77,22 @@ TEST(Destroy, DoesNotWaitForPeersThatLeft) {
   });
 }
 
+// Rank 0 waits for a link that rank 1 never opens: there is nothing whose end could be seen.
+TEST(Destroy, IsNoticedByWhoWaitsForALink) {
+  for (const char* transports : {"inproc", "shm", "tcp"}) {
+    const Settings settings = {{"STRAIT_TRANSPORTS", transports},
+                               {"STRAIT_INIT_TIMEOUT_MS", "20000"}};
+    run_world(2, settings, [&](int rank, ncclComm_t comm) {
+      if (rank == 1) return;
+      const Deadline bound = Deadline::after_ms(5'000);
+      int value = 1;
+      EXPECT_EQ(ncclBroadcast(&value, &value, 1, ncclInt, 1, comm, nullptr), ncclRemoteError);
+      EXPECT_THAT(ncclGetLastError(comm), testing::HasSubstr("rank 1"));
+      EXPECT_FALSE(bound.passed()) << transports;
+    });
+  }
+}
+
 TEST(Destroy, ManyCommunicatorsComeAndGo) {
   for (int i = 0; i < 20; ++i) {
     run_world(4, {}, [](int rank, ncclComm_t comm) {
