@@ -255,6 +255,8 @@ class Sim(Case):
     def test_bad_input(self):
         self.refused("--between", *self.WIRE, "--between", "fast")
         self.refused("--ratio", *self.WIRE, "--ratio", "0")
+        self.refused("--ratio", *self.WIRE, "--ratio", "nan")
+        self.refused("--step-us", *self.WIRE, "--step-us", "nan")
         self.refused("no collective", "sim", "all_reverse", "--ranks", "2", "--count", "1")
 
 

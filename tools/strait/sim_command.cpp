@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -100,9 +102,17 @@ Status show(SimFlags& flags) {
   return {};
 }
 
+// Range alone lets it through: it is neither below nor above anything.
+std::string not_nan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+}
+
 void add_speeds(CLI::App& sim, SimFlags& flags) {
   const auto number = [&sim](const char* name, double& value, const char* help) {
-    return sim.add_option(name, value, help)->check(CLI::Range(0.0, 1e12))->capture_default_str();
+    return sim.add_option(name, value, help)
+        ->check(CLI::Range(0.0, 1e12))
+        ->check(not_nan)
+        ->capture_default_str();
   };
   Speeds& speeds = flags.speeds;
   number("--inside", speeds.inside_rate, "GB/s of each pair of ranks of a domain; 0: no limit");
@@ -117,6 +127,7 @@ void add_speeds(CLI::App& sim, SimFlags& flags) {
   number("--codec-gbs", speeds.codec_rate, "of encoding or decoding in one rank; 0: no limit");
   sim.add_option("--ratio", speeds.coded_share, "coded bytes per plain byte; 1: no compression")
       ->check(CLI::Range(0.001, 2.0))
+      ->check(not_nan)
       ->capture_default_str();
   number("--step-us", speeds.step_us, "fixed cost of a piece");
   sim.add_option("--slots", flags.slots, "slots of a link; default: as the settings say")
