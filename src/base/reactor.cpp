@@ -11,6 +11,7 @@
 #include <csignal>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -41,9 +42,17 @@ class Loop : public std::enable_shared_from_this<Loop> {
     sigset_t before{};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([self = shared_from_this()] { self->run(); });
+    Status status;
+    try {
+      thread_ = std::thread([self = shared_from_this()] { self->run(); });
+    } catch (const std::system_error& failure) {
+      status = error(Code::kSystemError,
+                     "no thread for the background work: {}; raise the limit of processes "
+                     "(ulimit -u)",
+                     failure.what());
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return Status();
+    return status;
   }
 
   void stop() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <latch>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,18 +19,51 @@ struct Batch {
   std::vector<std::shared_ptr<HostStream>> streams;
   bool synchronous = false;  // some operation was given no stream
   uint64_t ticket = 0;
+  bool queued = false;  // its streams run it
+  bool ran = false;     // the ticket is used up
 
-  Status run() const { return comm->run(ticket, operations); }
+  Status run() {
+    ran = true;
+    return comm->run(ticket, operations);
+  }
+  // The ticket must be used up, or the communicator's next call waits for ever.
+  Status give_up(const Status& why) {
+    comm->fail(why);
+    return run();
+  }
 };
 
+Status run_one(const std::function<Status()>& job) {
+  try {
+    return job();
+  } catch (const std::bad_alloc&) {
+    return error(Code::kSystemError, "out of memory; lower STRAIT_SLOTS or STRAIT_SLOT_BYTES");
+  }
+}
+
 // Runs all jobs at the same time, the first one on this thread; returns the first failure in their
-// order.
+// order. Where the system has no thread for one, none runs: they wait for each other.
 Status run_beside(const std::vector<std::function<Status()>>& jobs) {
   std::vector<Status> results(jobs.size());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < jobs.size(); ++i) threads.emplace_back([&, i] { results[i] = jobs[i](); });
-  if (!jobs.empty()) results[0] = jobs[0]();
+  std::latch begin(1);
+  Status refused;
+  try {
+    for (size_t i = 1; i < jobs.size(); ++i)
+      threads.emplace_back([&, i] {
+        begin.wait();
+        if (refused.ok()) results[i] = run_one(jobs[i]);
+      });
+  } catch (const std::system_error& failure) {
+    refused = error(Code::kSystemError,
+                    "no thread for a rank of this group: {}; raise the limit of processes "
+                    "(ulimit -u)",
+                    failure.what());
+  }
+  begin.count_down();
+  if (refused.ok() && !jobs.empty()) results[0] = run_one(jobs[0]);
   for (std::thread& thread : threads) thread.join();
+  if (!refused.ok()) return refused;
   const auto failed = std::ranges::find_if(results, [](const Status& s) { return !s.ok(); });
   return failed == results.end() ? Status() : *failed;
 }
@@ -118,17 +153,24 @@ Status Group::launch() {
     }
     const auto done = enqueue(batch);
     if (!done.ok()) {
-      // The ticket must be used up, or the communicator's next call waits for ever.
-      batch->comm->fail(done.status());
-      waits.push_back([batch] { return batch->run(); });
-    } else if (batch->synchronous) {
+      waits.push_back([batch, why = done.status()] { return batch->give_up(why); });
+      continue;
+    }
+    batch->queued = true;
+    if (batch->synchronous) {
       waits.push_back([batch, latch = *done] {
         latch->wait();
         return batch->comm->failure();
       });
     }
   }
-  return run_beside(waits);
+  const Status status = run_beside(waits);
+  for (const auto& batch : batches)
+    if (!status.ok() && !batch->queued && !batch->ran) {
+      // Its reason is the status.
+      [[maybe_unused]] const Status same = batch->give_up(status);
+    }
+  return status;
 }
 
 }  // namespace strait
