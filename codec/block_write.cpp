@@ -131,11 +131,14 @@ void choose_exponents(const Shape& shape, const Kernels& kernels, size_t n, Bloc
   if (is_wide(shape)) {
     offset = narrow(parts, n, narrowed);
     bytes = narrowed;
-  } else if (Window guess; streams == nullptr && n == kBlockValues &&
-                           guess_window(shape, kernels, bytes, guess)) {
-    use_window(shape, guess, 0, block.record);
-    block.escape_bytes = pack_exponents(shape, kernels, block.record, n, parts, list);
-    if (block.escape_bytes <= bit_bytes(n)) return;
+  } else if (streams == nullptr && n == kBlockValues) {
+    WindowGuess guess;
+    kernels.guess_window(bytes, shape.exponent_bits, guess);
+    use_window(shape, {guess.width, guess.top, 0}, 0, block.record);
+    if (guess.width != 0) {
+      block.escape_bytes = pack_exponents(shape, kernels, block.record, n, parts, list);
+      if (block.escape_bytes <= bit_bytes(n)) return;
+    }
   }
   ExponentBins bins;
   const Window window = choose_window(shape, kernels, bytes, offset > 0, n, bins);

@@ -58,16 +58,6 @@ Window cheapest_window(const Shape& shape, const ExponentBins& bins, const Windo
 
 }  // namespace
 
-bool guess_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
-                  Window& window) {
-  ExponentBins bins;
-  WindowPlaces places;
-  kernels.count_sample(bytes, bytes + kBlockValues / 2, bins);
-  kernels.find_windows(bins, 2 * kSampleValues, places);
-  window = cheapest_window(shape, bins, places, false, 2 * kSampleValues);
-  return window.width >= 2 && window.width < shape.exponent_bits;
-}
-
 Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,
                      bool zero_is_below, size_t n, ExponentBins& bins) {
   WindowPlaces places;

@@ -14,9 +14,6 @@ struct Window {
   uint32_t escapes = 0;
 };
 
-// A guess from a sample of a full block of byte exponents; false when it tells too little.
-bool guess_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes, Window& window);
-
 // The bins hold what was counted. zero_is_below: byte 0 stands for any exponent too low for a byte,
 // so no window may hold it (fp64).
 Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* bytes,

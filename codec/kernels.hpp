@@ -54,6 +54,13 @@ struct WindowPlaces {
   uint8_t first[kSearchedWidths] = {};
 };
 
+// A window that is probably cheap. Width 0: none, or the sample has so few exponents that a closer
+// look pays.
+struct WindowGuess {
+  uint8_t width = 0;  // 2 to 4
+  uint8_t top = 0;
+};
+
 struct Kernels {
   const char* name;
   // Everywhere: 0 < n <= kBlockValues, and only the portable kernels take n below kBlockValues (but
@@ -63,9 +70,9 @@ struct Kernels {
   uint32_t (*sum)(const uint8_t* bytes, size_t n);
   ExponentRange (*range)(const uint8_t* bytes, size_t n);
   void (*count)(const uint8_t* bytes, size_t n, ExponentBins& bins);  // from bins.top down
-  // The same for a sample: kSampleValues at each place; top as well.
-  void (*count_sample)(const uint8_t* start, const uint8_t* middle, ExponentBins& bins);
   void (*find_windows)(const ExponentBins& bins, size_t n, WindowPlaces& places);
+  // A guess for a full block, from kSampleValues at its start and as many at its middle.
+  void (*guess_window)(const uint8_t* bytes, int exponent_bits, WindowGuess& guess);
   size_t (*count_zeros)(const uint8_t* bytes, size_t n, uint8_t mask);  // of byte & mask
   // Bit p of all codes makes the p-th of `width` planes, bit_bytes(n) bytes each.
   void (*pack_bits)(const uint8_t* codes, size_t n, size_t width, uint8_t* planes);

@@ -235,6 +235,11 @@ size_t from_symbols(const uint8_t* symbols, uint8_t top, uint8_t mask, const uin
 }
 
 }  // namespace
+}  // namespace strait::codec
+
+#include "codec/guess.hpp"
+
+namespace strait::codec {
 
 const Kernels& portable_kernels() {
   static constexpr Kernels kKernels = {
@@ -244,8 +249,8 @@ const Kernels& portable_kernels() {
       .sum = sum,
       .range = range,
       .count = count,
-      .count_sample = count_sample,
       .find_windows = find_windows,
+      .guess_window = portable::guess_window,
       .count_zeros = count_zeros,
       .pack_bits = pack_bits,
       .unpack_bits = unpack_bits,

@@ -245,6 +245,11 @@ size_t unpack_nonzero(const uint8_t* bits, size_t, const uint8_t* list, size_t l
 }
 
 }  // namespace
+}  // namespace strait::codec::STRAIT_CODEC_TARGET
+
+#include "codec/guess.hpp"
+
+namespace strait::codec::STRAIT_CODEC_TARGET {
 
 extern const Kernels kKernels = {
     .name = STRAIT_CODEC_TARGET_NAME,
@@ -253,8 +258,8 @@ extern const Kernels kKernels = {
     .sum = sum,
     .range = range,
     .count = count,
-    .count_sample = count_sample,
     .find_windows = find_windows,
+    .guess_window = guess_window,
     .count_zeros = count_zeros,
     .pack_bits = pack_bits,
     .unpack_bits = unpack_bits,

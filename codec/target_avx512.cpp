@@ -127,19 +127,72 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), all);
 }
 
+// The least word of sixteen, its place in the upper half.
+inline uint32_t least_word(__m256i words) {
+  const __m128i low = _mm_minpos_epu16(_mm256_castsi256_si128(words));
+  const __m128i high = _mm_minpos_epu16(_mm256_extracti128_si256(words, 1));
+  const auto a = static_cast<uint32_t>(_mm_cvtsi128_si32(low));
+  const auto b = static_cast<uint32_t>(_mm_cvtsi128_si32(high)) + (8u << 16);
+  return (b & 0xFFFF) < (a & 0xFFFF) ? b : a;
+}
+
+// Sums of the bins before each place; a place beyond the last bin has all.
+struct RunningCounts {
+  __m256i before;
+
+  explicit RunningCounts(__m256i bins) {
+    // Sums within halves, then the lower half's total.
+    bins = _mm256_add_epi16(bins, _mm256_slli_si256(bins, 2));
+    bins = _mm256_add_epi16(bins, _mm256_slli_si256(bins, 4));
+    bins = _mm256_add_epi16(bins, _mm256_slli_si256(bins, 8));
+    const __m256i half = _mm256_permutexvar_epi16(_mm256_set1_epi16(7), bins);
+    bins = _mm256_mask_add_epi16(bins, 0xFF00, bins, half);
+    const __m256i previous = _mm256_sub_epi16(places(), _mm256_set1_epi16(1));
+    before = _mm256_maskz_permutexvar_epi16(0xFFFE, previous, bins);
+  }
+  static __m256i places() {
+    return _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  }
+  uint32_t all() const { return static_cast<uint32_t>(_mm256_extract_epi16(before, 15)) & 0xFFFF; }
+
+  // The least that a window of this width leaves out of n, and (in the high word) the first place
+  // of it.
+  template <int width>
+  uint32_t least_outside(size_t n) const {
+    constexpr int kSpan = (1 << width) - 1;
+    const __m256i end = _mm256_add_epi16(places(), _mm256_set1_epi16(kSpan));
+    const __m256i rest = _mm256_add_epi16(before, _mm256_set1_epi16(static_cast<short>(n)));
+    const __m256i outside = _mm256_sub_epi16(rest, _mm256_permutexvar_epi16(end, before));
+    constexpr auto kBeyond = static_cast<__mmask16>(~((2u << (kBins - kSpan)) - 1));
+    return least_word(_mm256_mask_mov_epi16(outside, kBeyond, _mm256_set1_epi16(-1)));
+  }
+};
+
+void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
+  static_assert(kBins == 15 && kSearchedWidths == 4, "the widest window has one place");
+  const RunningCounts counts(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bins.count)));
+  places.counted = counts.all();
+  const uint32_t least[4] = {counts.least_outside<1>(n), counts.least_outside<2>(n),
+                             counts.least_outside<3>(n), static_cast<uint32_t>(n) - counts.all()};
+  for (int w = 0; w < kSearchedWidths; ++w) {
+    places.outside[w] = static_cast<uint16_t>(least[w]);
+    places.first[w] = static_cast<uint8_t>(least[w] >> 16);
+  }
+}
+
 // As count, for 128 values: a quarter of a vector has what a combination of the two high planes
 // has.
-void count_sample(const uint8_t* at_start, const uint8_t* at_middle, ExponentBins& bins) {
+__m256i count_sample(const uint8_t* at_start, const uint8_t* at_middle, int& sample_top) {
   const __m512i start = load64(at_start), middle = load64(at_middle);
   const __m512i zero = _mm512_setzero_si512();
   const __m512i sums =
       _mm512_add_epi64(_mm512_sad_epu8(start, zero), _mm512_sad_epu8(middle, zero));
   const __m128i sum = folded(sums, [](__m128i x, __m128i y) { return _mm_add_epi64(x, y); });
   const auto total = static_cast<uint32_t>(_mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2));
-  bins.top = static_cast<int>(total / (2 * kSampleValues)) + kAboveMean;
+  sample_top = static_cast<int>(total / (2 * kSampleValues)) + kAboveMean;
 
   const auto code = [&](__m512i values) {
-    return _mm512_min_epu8(_mm512_sub_epi8(set(bins.top), values), set(15));
+    return _mm512_min_epu8(_mm512_sub_epi8(set(sample_top), values), set(15));
   };
   const __m512i planes =
       four_planes(_mm512_or_si512(code(start), _mm512_slli_epi16(code(middle), 4)));
@@ -155,45 +208,29 @@ void count_sample(const uint8_t* at_start, const uint8_t* at_middle, ExponentBin
   __m512i counts = counts_of_four(low, _mm512_and_si512(third, fourth));
   counts = _mm512_add_epi64(counts, _mm512_shuffle_epi32(counts, _MM_PERM_BADC));
   const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count),
-                      _mm512_castsi512_si256(_mm512_permutexvar_epi64(even, counts)));
+  return _mm512_castsi512_si256(_mm512_permutexvar_epi64(even, counts));
 }
 
-// The least word of sixteen, its place in the upper half.
-inline uint32_t least_word(__m256i words) {
-  const __m128i low = _mm_minpos_epu16(_mm256_castsi256_si128(words));
-  const __m128i high = _mm_minpos_epu16(_mm256_extracti128_si256(words, 1));
-  const auto a = static_cast<uint32_t>(_mm_cvtsi128_si32(low));
-  const auto b = static_cast<uint32_t>(_mm_cvtsi128_si32(high)) + (8u << 16);
-  return (b & 0xFFFF) < (a & 0xFFFF) ? b : a;
-}
-
-void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
-  // before[k] is the sum of the bins before k: sums within halves, then the lower half's total.
-  __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bins.count));
-  before = _mm256_add_epi16(before, _mm256_slli_si256(before, 2));
-  before = _mm256_add_epi16(before, _mm256_slli_si256(before, 4));
-  before = _mm256_add_epi16(before, _mm256_slli_si256(before, 8));
-  const __m256i places16 = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m256i half = _mm256_permutexvar_epi16(_mm256_set1_epi16(7), before);
-  before = _mm256_mask_add_epi16(before, 0xFF00, before, half);
-  places.counted = static_cast<uint32_t>(_mm256_extract_epi16(before, 14)) & 0xFFFF;
-  const __m256i previous = _mm256_sub_epi16(places16, _mm256_set1_epi16(1));
-  before = _mm256_maskz_permutexvar_epi16(0xFFFE, previous, before);
-  const __m256i rest = _mm256_add_epi16(before, _mm256_set1_epi16(static_cast<short>(n)));
-  static_assert(kBins == (1 << kSearchedWidths) - 1, "the widest window has one place");
-  places.outside[kSearchedWidths - 1] = static_cast<uint16_t>(n - places.counted);
-  places.first[kSearchedWidths - 1] = 0;
-  for (int width = 1; width < kSearchedWidths; ++width) {
-    const int span = (1 << width) - 1;
-    const __m256i end = _mm256_add_epi16(places16, _mm256_set1_epi16(static_cast<short>(span)));
-    const __m256i outside = _mm256_sub_epi16(rest, _mm256_permutexvar_epi16(end, before));
-    const auto beyond = static_cast<__mmask16>(~((2u << (kBins - span)) - 1));
-    const uint32_t least =
-        least_word(_mm256_mask_mov_epi16(outside, beyond, _mm256_set1_epi16(-1)));
-    places.outside[width - 1] = static_cast<uint16_t>(least);
-    places.first[width - 1] = static_cast<uint8_t>(least >> 16);
-  }
+void guess_window(const uint8_t* bytes, int exponent_bits, WindowGuess& guess) {
+  constexpr uint32_t kSample = 2 * kSampleValues, kPlane = kSample / 8;
+  int top = 0;
+  const RunningCounts counts(count_sample(bytes, bytes + kBlockValues / 2, top));
+  const uint32_t two = counts.least_outside<2>(kSample), three = counts.least_outside<3>(kSample);
+  guess.width = 0;
+  if ((two & 0xFFFF) == 0) return;
+  // A width's bytes, above the width and the place, so that the least is the cheapest and
+  // narrowest.
+  const auto bid = [](uint32_t width, uint32_t least) {
+    return (width * kPlane + (least & 0xFFFF)) << 16 | width << 8 | least >> 16;
+  };
+  const auto plain = static_cast<uint32_t>(exponent_bits);
+  uint32_t best = plain * kPlane << 16 | 0xFF00;
+  const uint32_t bids[3] = {bid(2, two), plain > 3 ? bid(3, three) : best,
+                            plain > 4 ? bid(4, kSample - counts.all()) : best};
+  for (uint32_t candidate : bids) best = candidate < best ? candidate : best;
+  if ((best & 0xFF00) == 0xFF00) return;
+  guess.width = static_cast<uint8_t>(best >> 8);
+  guess.top = static_cast<uint8_t>(top - static_cast<int>(best & 255));
 }
 
 template <size_t width>
@@ -349,8 +386,8 @@ extern const Kernels kKernels = {
     .sum = sum,
     .range = range,
     .count = count,
-    .count_sample = count_sample,
     .find_windows = find_windows,
+    .guess_window = guess_window,
     .count_zeros = count_zeros,
     .pack_bits = pack_bits,
     .unpack_bits = unpack_bits,

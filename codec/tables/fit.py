@@ -273,8 +273,8 @@ def score(path, tables, low_tables):
 
 
 def write(path, tables, low_tables):
-    lines = ['// Made by fit.py. Each row: exponents above the mean, code lengths of 14 exponents from the',
-             '// top down (0: escaped), of zero (0: escaped), of the escape.',
+    lines = ['// Made by fit.py. Each row: exponents above the mean, code lengths of 14 exponents',
+             '// from the top down (0: escaped), of zero (0: escaped), of the escape.',
              'constexpr ExponentCode kExponentCodes[] = {']
     for above, lengths, zero, escape in tables:
         lines.append(f'    {{{above}, {{{", ".join(map(str, lengths))}}}, {zero}, {escape}}},')

@@ -80,13 +80,13 @@ std::vector<uint8_t> probe_counts(const Kernels& k, const Input& in) {
   std::vector<uint8_t> said;
   ExponentBins bins{in.top, {}};
   k.count(in.bytes.data(), kBlockValues, bins);
-  ExponentBins sampled;
-  k.count_sample(in.bytes.data(), in.other.data(), sampled);
-  add(said, static_cast<uint64_t>(sampled.top));
-  for (int bin = 0; bin < kBins; ++bin) {
-    add(said, bins.count[bin]);
-    add(said, sampled.count[bin]);
+  for (int exponent_bits : {4, 5, 8}) {
+    WindowGuess guess;
+    k.guess_window(in.bytes.data(), exponent_bits, guess);
+    add(said, guess.width);
+    if (guess.width != 0) add(said, guess.top);
   }
+  for (int bin = 0; bin < kBins; ++bin) add(said, bins.count[bin]);
   WindowPlaces places;
   k.find_windows(bins, kBlockValues, places);
   add(said, places.counted);
