@@ -191,14 +191,6 @@ inline uint32_t sum_of(Vector bytes) {
   return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, hn::SumsOf8(bytes))));
 }
 
-uint32_t sum(const uint8_t* bytes, size_t) {
-  const hn::Repartition<uint64_t, decltype(kBytes)> words;
-  auto total = hn::Zero(words);
-  for (size_t i = 0; i < kBlockValues; i += kWidth)
-    total = hn::Add(total, hn::SumsOf8(load_bytes(bytes + i)));
-  return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, total)));
-}
-
 size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
   Vector zeros = all(0);
   for (size_t i = 0; i < n; i += kWidth) {

@@ -10,6 +10,14 @@
 namespace strait::codec::STRAIT_CODEC_TARGET {
 namespace {
 
+uint32_t sum(const uint8_t* bytes, size_t) {
+  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+  auto total = hn::Zero(words);
+  for (size_t i = 0; i < kBlockValues; i += kWidth)
+    total = hn::Add(total, hn::SumsOf8(load_bytes(bytes + i)));
+  return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, total)));
+}
+
 // Smallest byte, by halves of 16-bit lanes.
 inline uint32_t least_of(Vector bytes) {
   const hn::Repartition<uint16_t, decltype(kBytes)> words;
