@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "base/log.hpp"
@@ -59,7 +60,15 @@ Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operatio
   }
   Status status = failure();
   if (status.ok()) {
-    status = run_now(operations);
+    // Nothing may be thrown past the turn: it must pass to the next call, and a stream has no
+    // caller.
+    try {
+      status = run_now(operations);
+    } catch (const std::bad_alloc&) {
+      status = error(Code::kSystemError,
+                     "out of memory for the work of a call; lower STRAIT_SLOT_BYTES or "
+                     "STRAIT_CHUNK_BYTES, or run fewer ranks on this host");
+    }
     if (!status.ok()) {
       fail(status);
       status = failure();
