@@ -31,8 +31,9 @@ namespace {
 TEST(NoMemory, FailsTheCallAndTheNextOnes) {
   const Settings settings = {{"STRAIT_ALGO", "tree"}, {"STRAIT_SLOT_BYTES", "4M"}};
   constexpr size_t kCount = 4 << 20;
-  run_world(4, settings, [&](int, ncclComm_t comm) {
-    std::vector<uint16_t> values(kCount);
+  std::vector<std::vector<uint16_t>> buffers(4, std::vector<uint16_t>(kCount));
+  run_world(4, settings, [&](int rank, ncclComm_t comm) {
+    std::vector<uint16_t>& values = buffers[static_cast<size_t>(rank)];
     largest = 1 << 20;
     for (int call = 0; call < 2; ++call)
       EXPECT_NE(
