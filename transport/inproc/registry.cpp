@@ -19,7 +19,8 @@ std::string random_name() {
 }  // namespace
 
 InprocRegistry& InprocRegistry::instance() {
-  static InprocRegistry registry;
+  // Never destroyed: programs destroy communicators from their own static destructors.
+  static InprocRegistry& registry = *new InprocRegistry();
   return registry;
 }
 
