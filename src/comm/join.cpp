@@ -143,6 +143,9 @@ class Joiner {
       Transport* transport = parts_.topology.same_domain(peer, parts_.rank)
                                  ? inside[chosen]
                                  : parts_.transports[chosen].get();
+      if (peer != parts_.rank)
+        log_info("rank {} reaches rank {} over {}{}{}", parts_.rank, peer, transport->name(),
+                 refusals[peer].empty() ? "" : "; ", refusals[peer]);
       parts_.routes.push_back(
           {.transport = transport,
            .address = members_[peer].addresses[std::string(transport->name())]});
