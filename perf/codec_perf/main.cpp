@@ -126,10 +126,15 @@ int main(int argc, char** argv) {
   strait::perf::Options options;
   CLI::App app("Measures the codec beside memcpy and other codecs, on one core.");
   app.add_option("files", options.files, "safetensors files; without any, normal values");
-  app.add_option("--type", options.types, "types of the normal values")->capture_default_str();
-  app.add_option("--size", options.sizes, "bytes of normal values")->capture_default_str();
+  app.add_option("--type", options.types, "types of the normal values")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  app.add_option("--size", options.sizes, "bytes of normal values")
+      ->allow_extra_args(false)
+      ->capture_default_str();
   app.add_option("--mode", options.modes, "fast, dense")
       ->check(CLI::IsMember({"fast", "dense"}))
+      ->allow_extra_args(false)
       ->capture_default_str();
   app.add_option("--chunk", options.chunk, "bytes of values in a chunk")->capture_default_str();
   app.add_option("--kernels", options.kernels,
