@@ -99,153 +99,76 @@ using strait::api::call;
 STRAIT_API(ncclResult_t, AllReduce,
            (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
             ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclAllReduce", {.collective = Collective::kAllReduce,
-                                .input = sendbuff,
-                                .output = recvbuff,
-                                .count = count,
-                                .type = datatype,
-                                .op = op,
-                                .root = 0,
-                                .comm = comm,
-                                .stream = stream});
+  return call("ncclAllReduce",
+              {Collective::kAllReduce, sendbuff, recvbuff, count, datatype, op, 0, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Reduce,
            (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
             ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclReduce", {.collective = Collective::kReduce,
-                             .input = sendbuff,
-                             .output = recvbuff,
-                             .count = count,
-                             .type = datatype,
-                             .op = op,
-                             .root = root,
-                             .comm = comm,
-                             .stream = stream});
+  return call("ncclReduce",
+              {Collective::kReduce, sendbuff, recvbuff, count, datatype, op, root, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Broadcast,
            (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
             ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclBroadcast", {.collective = Collective::kBroadcast,
-                                .input = sendbuff,
-                                .output = recvbuff,
-                                .count = count,
-                                .type = datatype,
-                                .op = ncclSum,
-                                .root = root,
-                                .comm = comm,
-                                .stream = stream});
+  return call("ncclBroadcast", {Collective::kBroadcast, sendbuff, recvbuff, count, datatype,
+                                ncclSum, root, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Bcast,
            (void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
             cudaStream_t stream)) {
-  return call("ncclBcast", {.collective = Collective::kBroadcast,
-                            .input = buff,
-                            .output = buff,
-                            .count = count,
-                            .type = datatype,
-                            .op = ncclSum,
-                            .root = root,
-                            .comm = comm,
-                            .stream = stream});
+  return call("ncclBcast",
+              {Collective::kBroadcast, buff, buff, count, datatype, ncclSum, root, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, ReduceScatter,
            (const void* sendbuff, void* recvbuff, size_t recvcount, ncclDataType_t datatype,
             ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclReduceScatter", {.collective = Collective::kReduceScatter,
-                                    .input = sendbuff,
-                                    .output = recvbuff,
-                                    .count = recvcount,
-                                    .type = datatype,
-                                    .op = op,
-                                    .root = 0,
-                                    .comm = comm,
-                                    .stream = stream});
+  return call("ncclReduceScatter", {Collective::kReduceScatter, sendbuff, recvbuff, recvcount,
+                                    datatype, op, 0, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, AllGather,
            (const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
             ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclAllGather", {.collective = Collective::kAllGather,
-                                .input = sendbuff,
-                                .output = recvbuff,
-                                .count = sendcount,
-                                .type = datatype,
-                                .op = ncclSum,
-                                .root = 0,
-                                .comm = comm,
-                                .stream = stream});
+  return call("ncclAllGather", {Collective::kAllGather, sendbuff, recvbuff, sendcount, datatype,
+                                ncclSum, 0, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, AlltoAll,
            (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
             ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclAlltoAll", {.collective = Collective::kAllToAll,
-                               .input = sendbuff,
-                               .output = recvbuff,
-                               .count = count,
-                               .type = datatype,
-                               .op = ncclSum,
-                               .root = 0,
-                               .comm = comm,
-                               .stream = stream});
+  return call("ncclAlltoAll", {Collective::kAllToAll, sendbuff, recvbuff, count, datatype, ncclSum,
+                               0, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Gather,
            (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
             ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclGather", {.collective = Collective::kGather,
-                             .input = sendbuff,
-                             .output = recvbuff,
-                             .count = count,
-                             .type = datatype,
-                             .op = ncclSum,
-                             .root = root,
-                             .comm = comm,
-                             .stream = stream});
+  return call("ncclGather", {Collective::kGather, sendbuff, recvbuff, count, datatype, ncclSum,
+                             root, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Scatter,
            (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
             ncclComm_t comm, cudaStream_t stream)) {
-  return call("ncclScatter", {.collective = Collective::kScatter,
-                              .input = sendbuff,
-                              .output = recvbuff,
-                              .count = count,
-                              .type = datatype,
-                              .op = ncclSum,
-                              .root = root,
-                              .comm = comm,
-                              .stream = stream});
+  return call("ncclScatter", {Collective::kScatter, sendbuff, recvbuff, count, datatype, ncclSum,
+                              root, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Send,
            (const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
             cudaStream_t stream)) {
-  return call("ncclSend", {.collective = Collective::kSend,
-                           .input = sendbuff,
-                           .output = nullptr,
-                           .count = count,
-                           .type = datatype,
-                           .op = ncclSum,
-                           .root = peer,
-                           .comm = comm,
-                           .stream = stream});
+  return call("ncclSend",
+              {Collective::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, comm, stream});
 }
 
 STRAIT_API(ncclResult_t, Recv,
            (void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
             cudaStream_t stream)) {
-  return call("ncclRecv", {.collective = Collective::kReceive,
-                           .input = nullptr,
-                           .output = recvbuff,
-                           .count = count,
-                           .type = datatype,
-                           .op = ncclSum,
-                           .root = peer,
-                           .comm = comm,
-                           .stream = stream});
+  return call("ncclRecv", {Collective::kReceive, nullptr, recvbuff, count, datatype, ncclSum, peer,
+                           comm, stream});
 }
