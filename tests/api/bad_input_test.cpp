@@ -268,8 +268,7 @@ TEST(BadInput, AnInitThatMissesARankEndsInAVerdict) {
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, 3, id, 1), ncclTimeout);
-  EXPECT_THAT(ncclGetLastError(nullptr),
-              AllOf(HasSubstr("0"), HasSubstr("2"), HasSubstr("300 ms")));
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ranks 0, 2 of 3 did not arrive within"));
 }
 
 }  // namespace
