@@ -25,7 +25,7 @@ std::vector<Interface> some_host() {
                                    on("eth0", "fd00::2"),       on("eth0", "fe80::2"),
                                    on("tun0", "10.8.0.1"),      on("eth9", "10.9.0.2")};
   result[8].tunnel = true;
-  result[9].carrier = false;
+  result[9].up = false;
   return result;
 }
 
