@@ -18,6 +18,13 @@ std::atomic<size_t> largest{SIZE_MAX};  // partner: every allocation of this pro
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+// Replaced together: what one form takes another may give back.
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return bytes > largest.load(std::memory_order_relaxed) ? nullptr : std::malloc(bytes);
+}
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
