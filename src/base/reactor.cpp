@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
@@ -14,7 +15,6 @@
 #include <system_error>
 #include <thread>
 #include <unordered_map>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/fd.hpp"
@@ -147,7 +147,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void run() {
-    std::vector<epoll_event> events(64);
+    std::array<epoll_event, 64> events;
     while (!stopping()) {
       const int count =
           epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
