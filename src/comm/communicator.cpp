@@ -17,12 +17,8 @@ namespace {
 constexpr int64_t kAbortWaitMs = 5'000;
 constexpr int64_t kDayMs = 86'400'000;
 
-bool is_point_to_point(const Request& request) {
-  return request.collective == Collective::kSend || request.collective == Collective::kReceive;
-}
-
 int first_lane(const Request& request) {
-  return is_point_to_point(request) ? kPointToPointLane : 0;
+  return is_point_to_point(request.collective) ? kPointToPointLane : 0;
 }
 
 int64_t wait_ms(const Config& config) {
@@ -92,7 +88,7 @@ Status Communicator::run_now(const std::vector<Operation>& operations) {
 }
 
 bool Communicator::is_to_self(const Request& request) const {
-  return is_point_to_point(request) && request.root == parts_.rank;
+  return is_point_to_point(request.collective) && request.root == parts_.rank;
 }
 
 bool Communicator::is_idle(const Operation& operation) const {
@@ -125,7 +121,7 @@ Result<Plan> Communicator::plan_for(const Request& request) const {
   if (parts_.rank == 0)
     log_info("{}: {}, {} lanes, pieces of {}: {}", describe(request, call_count_),
              name_of(choice.algorithm), choice.lanes, choice.piece, choice.reason);
-  if (parts_.config.verify == "on" && !is_point_to_point(request))
+  if (parts_.config.verify == "on" && !is_point_to_point(request.collective))
     STRAIT_TRY(verify_collective(request, parts_.topology, choice));
   return make_plan(request, parts_.topology, choice, parts_.rank);
 }
@@ -138,7 +134,7 @@ std::vector<Chain> Communicator::make_chains(const std::vector<Operation>& opera
   for (const Operation& operation : operations) {
     if (is_idle(operation)) continue;
     const size_t bytes = work_bytes(*plans_.find(operation.request), operation.request.type);
-    if (is_point_to_point(operation.request))
+    if (is_point_to_point(operation.request.collective))
       own_bytes += bytes;
     else
       shared_bytes = std::max(shared_bytes, bytes);
@@ -152,8 +148,8 @@ std::vector<Chain> Communicator::make_chains(const std::vector<Operation>& opera
     const Request& request = operation.request;
     if (is_idle(operation)) {
       // Numbers count collectives, so that all ranks agree on them whatever was skipped.
-      if (!is_point_to_point(request)) ++call_count_;
-    } else if (is_point_to_point(request)) {
+      if (!is_point_to_point(request.collective)) ++call_count_;
+    } else if (is_point_to_point(request.collective)) {
       by_peer[{request.collective, request.root}].executions.push_back(
           make_execution(operation, own));
       own += work_bytes(*plans_.find(request), request.type);

@@ -26,6 +26,10 @@ bool reduces(Collective collective) {
          collective == Collective::kReduceScatter;
 }
 
+bool is_point_to_point(Collective collective) {
+  return collective == Collective::kSend || collective == Collective::kReceive;
+}
+
 uint64_t input_count(const Request& request, int rank, int rank_count) {
   const uint64_t ranks = static_cast<uint64_t>(rank_count);
   switch (request.collective) {

@@ -37,7 +37,8 @@ struct Request {
 
 std::string_view name_of(Collective collective);  // "all_reduce", "all_gather", ...
 std::optional<Collective> parse_collective(std::string_view name);
-bool reduces(Collective collective);  // all_reduce, reduce, reduce_scatter
+bool reduces(Collective collective);            // all_reduce, reduce, reduce_scatter
+bool is_point_to_point(Collective collective);  // send, receive
 
 // Elements of the input and output buffer of `rank`; 0 where NCCL ignores the buffer (reduce's
 // output off root, ...).

@@ -17,10 +17,6 @@ uint32_t hash_of(uint64_t count, int root) {
   return static_cast<uint32_t>((mixed * 0xbf58476d1ce4e5b9u) >> 53);  // 11 bits
 }
 
-bool is_point_to_point(Collective collective) {
-  return collective == Collective::kSend || collective == Collective::kReceive;
-}
-
 }  // namespace
 
 uint32_t tag_of(const Request& request, uint64_t call) {
