@@ -25,6 +25,8 @@ if(STRAIT_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${STRAIT_CCACHE})
 endif()
 
+include(${CMAKE_CURRENT_LIST_DIR}/StraitKernels.cmake)
+
 find_package(Threads REQUIRED)
 
 add_library(strait_flags INTERFACE)
