@@ -5,6 +5,7 @@
 
 #include "codec/kernels.hpp"
 #include "codec/low_half.hpp"
+#include "codec/record.hpp"
 
 namespace strait::codec {
 
@@ -24,13 +25,6 @@ struct StreamParts {
   LanePieces exponents;
   LowHalves low;
 };
-
-// Bytes in the planes area of a block with this record; the record must have passed check_record.
-size_t plane_bytes_of(const Shape& shape, const BlockRecord& record, size_t n);
-// Bytes in the list area of a block with this record.
-size_t list_bytes_of(const Shape& shape, const BlockRecord& record);
-// What is wrong with the record of a block of n values, or null.
-const char* check_record(const Shape& shape, const BlockRecord& record, size_t n);
 
 // Cuts n values into parts and decides how to code them. Planes that will stay as they are may be
 // put into plane_room already; escaped exponents are put into list, which has room for

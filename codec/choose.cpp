@@ -5,19 +5,6 @@
 namespace strait::codec {
 namespace {
 
-constexpr uint32_t kMaxEscapeBytes = 255;
-
-// The narrowest window that holds every exponent, or the plain exponents.
-Window window_of_all(const Shape& shape, const ExponentRange& range, bool zero_is_below) {
-  const auto plain = Window{shape.exponent_bits, 0, 0};
-  if (zero_is_below && range.min == 0) return plain;
-  if (range.min == range.max) return {0, static_cast<uint8_t>(range.max), 0};
-  for (uint8_t width = 1; width < shape.exponent_bits && width < 8; ++width)
-    if (range.max - range.min < (1u << width) - 1)
-      return {width, static_cast<uint8_t>(range.max), 0};
-  return plain;
-}
-
 // Counts the exponents that matter, from a little above the mean down, and finds the windows.
 void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, ExponentBins& bins,
                      WindowPlaces& places) {
@@ -32,28 +19,6 @@ void count_exponents(const Kernels& kernels, const uint8_t* bytes, size_t n, Exp
   bins.top = static_cast<int>(range.sum / (values - range.zeros)) + kAboveMean;
   kernels.count(bytes, n, bins);
   kernels.find_windows(bins, n, places);
-}
-
-// The cheapest of the windows found among n values; the plain exponents when none is cheaper.
-Window cheapest_window(const Shape& shape, const ExponentBins& bins, const WindowPlaces& places,
-                       bool zero_is_below, size_t n) {
-  const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
-  const auto escape_bytes = static_cast<uint32_t>(shape.top_bytes());
-  Window best = {shape.exponent_bits, 0, 0};
-  uint32_t best_bytes = best.width * plane_bytes;
-  const int widths = std::min(kSearchedWidths, shape.exponent_bits - 1);
-  for (int width = widths; width >= 1; --width) {
-    const uint32_t escapes = places.outside[width - 1];
-    const uint32_t total = static_cast<uint32_t>(width) * plane_bytes + escapes * escape_bytes;
-    if (total > best_bytes || escapes * escape_bytes > kMaxEscapeBytes) continue;
-    const int top = bins.top - places.first[width - 1];
-    const int lowest = top - ((1 << width) - 2);
-    // Bytes count modulo 256, the exponents of wider types do not.
-    if (shape.exponent_bits > 8 && (top > 255 || lowest < (zero_is_below ? 1 : 0))) continue;
-    best = {static_cast<uint8_t>(width), static_cast<uint8_t>(top), escapes};
-    best_bytes = total;
-  }
-  return best;
 }
 
 }  // namespace

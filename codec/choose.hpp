@@ -4,15 +4,9 @@
 // kernels need to count.
 #pragma once
 
-#include "codec/kernels.hpp"
+#include "codec/window.hpp"
 
 namespace strait::codec {
-
-struct Window {
-  uint8_t width = 0;
-  uint8_t top = 0;
-  uint32_t escapes = 0;
-};
 
 // The bins hold what was counted. zero_is_below: byte 0 stands for any exponent too low for a byte,
 // so no window may hold it (fp64).

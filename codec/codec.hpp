@@ -10,17 +10,9 @@
 
 #include "base/status.hpp"
 #include "base/types.hpp"
+#include "codec/frame.hpp"
 
 namespace strait::codec {
-
-enum class Mode : uint8_t {
-  kRaw = 0,    // the values as they are
-  kZero = 1,   // all bits zero
-  kFast = 2,   // per-block exponent window with escapes: at memory speed
-  kDense = 3,  // entropy-coded exponents: smaller, slower
-};
-
-inline constexpr size_t kChunkOverhead = 16;  // bytes a raw chunk adds to its values
 
 struct Options {
   Mode mode = Mode::kFast;  // the most that is tried: kRaw, kFast or kDense; zero and raw are

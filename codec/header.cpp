@@ -5,20 +5,6 @@
 namespace strait::codec {
 namespace {
 
-constexpr uint8_t kMagic = 0xC5;
-constexpr uint8_t kVersion = 1;
-constexpr uint8_t kPayloadChecked = 0x80;
-constexpr size_t kCheckAt = 12;
-
-// Every word is scrambled together with its place and the results are added: any number of lanes
-// can share the work, and damage within one word never goes unseen.
-uint32_t scrambled(uint32_t word, uint32_t index) {
-  word ^= (index + 1) * 0x9E3779B1u;
-  word = (word ^ (word >> 16)) * 0x85EBCA6Bu;
-  word = (word ^ (word >> 13)) * 0xC2B2AE35u;
-  return word ^ (word >> 16);
-}
-
 uint32_t sum_of(const std::byte* chunk, size_t first_word, size_t end_byte) {
   uint32_t sum = 0;
   size_t at = first_word * 4;

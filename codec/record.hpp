@@ -1,23 +1,25 @@
-#include "codec/block.hpp"
+// What a block's record says: how many bytes its planes and its list take, and whether it can be
+// true. Pure functions for hosts and GPUs alike, any thread; a few instructions.
+#pragma once
+
+#include "codec/format.hpp"
+#include "codec/tables/tables.hpp"
 
 namespace strait::codec {
-namespace {
-
 // Byte planes below the highest that the record tells of; the two lowest of a float may be in the
 // low streams instead.
-size_t first_plane(const Shape& shape, const BlockRecord& record) {
+constexpr size_t first_plane(const Shape& shape, const BlockRecord& record) {
   return record.has_low_table(shape) ? 2 : 0;
 }
 
-bool has_sparse(const Shape& shape, const BlockRecord& record) {
+constexpr bool has_sparse(const Shape& shape, const BlockRecord& record) {
   for (size_t p = first_plane(shape, record); p < shape.byte_planes(); ++p)
     if (record.plane(p, shape.byte_planes()) >= PlaneMode::kSparse) return true;
   return false;
 }
 
-}  // namespace
-
-size_t plane_bytes_of(const Shape& shape, const BlockRecord& record, size_t n) {
+// Bytes in the planes area of a block with this record, which must have passed check_record.
+constexpr size_t plane_bytes_of(const Shape& shape, const BlockRecord& record, size_t n) {
   const uint8_t method = record.method();
   if (method < kMethodWindow) return 0;
   const size_t bits = bit_bytes(n);
@@ -40,11 +42,13 @@ size_t plane_bytes_of(const Shape& shape, const BlockRecord& record, size_t n) {
   return bytes;
 }
 
-size_t list_bytes_of(const Shape& shape, const BlockRecord& record) {
+// Bytes in the list area of a block with this record.
+constexpr size_t list_bytes_of(const Shape& shape, const BlockRecord& record) {
   return record.list * (has_sparse(shape, record) ? kSparseListUnit : 1);
 }
 
-const char* check_record(const Shape& shape, const BlockRecord& record, size_t n) {
+// What is wrong with the record of a block of n values, or null.
+constexpr const char* check_record(const Shape& shape, const BlockRecord& record, size_t n) {
   const uint8_t method = record.method();
   if (method < kMethodWindow) {
     const bool plain = (record.kind >> 6) == 0 && record.low == 0;
