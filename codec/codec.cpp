@@ -73,8 +73,12 @@ const char* open_chunk(std::span<const std::byte> chunk, DataType type, size_t c
   return nullptr;
 }
 
-// Decodes the payload's tiles one block after another: make_room(n) gives the place for n values,
-// done(n) is told after.
+struct Room {
+  void* at;
+  size_t values;  // whole blocks
+};
+
+// Decodes the payload's tiles a few blocks at a time: room() says where to, done(n) is told after.
 template <class MakeRoom, class Done>
 const char* decode_tiles(const Shape& shape, std::span<const std::byte> payload, size_t count,
                          const MakeRoom& make_room, const Done& done) {
@@ -88,8 +92,10 @@ const char* decode_tiles(const Shape& shape, std::span<const std::byte> payload,
     const size_t n = std::min(kTileValues, count - tile * kTileValues);
     if (const char* wrong = reader.open(shape, kernels(), payload.subspan(used, bytes), n))
       return wrong;
-    while (const size_t values = reader.next_values()) {
-      if (const char* wrong = reader.read(parts, make_room(values))) return wrong;
+    while (reader.next_values() != 0) {
+      const Room room = make_room();
+      size_t values = 0;
+      if (const char* wrong = reader.read(parts, room.values, room.at, values)) return wrong;
       done(values);
     }
     used += bytes;
@@ -159,7 +165,10 @@ Status decode(std::span<const std::byte> chunk, DataType type, size_t count, voi
   }
   auto* out = static_cast<std::byte*>(values);
   const char* wrong = decode_tiles(
-      shape, payload, count, [&](size_t) { return out; },
+      shape, payload, count,
+      [&] {
+        return Room{out, kTileValues};
+      },
       [&](size_t n) { out += n * shape.value_bytes; });
   return wrong == nullptr ? Status() : damaged(type, wrong);
 }
@@ -184,7 +193,10 @@ Status decode_blocks(std::span<const std::byte> chunk, DataType type, size_t cou
   }
   size_t first = 0, filled = 0;
   const char* wrong = decode_tiles(
-      shape_of(type), payload, count, [&](size_t) { return buffer + filled * value_bytes; },
+      shape_of(type), payload, count,
+      [&] {
+        return Room{buffer + filled * value_bytes, kSinkValues - filled};
+      },
       [&](size_t n) {
         filled += n;
         if (filled < kSinkValues && first + filled < count) return;

@@ -97,21 +97,31 @@ inline __m512i four_planes(__m512i pairs) {
                                  _mm512_gf2p8affine_epi64_epi8(units, pairs, 0));
 }
 
-// Codes of four bits become four planes of 512 bits, all in the same order of values.
+// Quarter k of vector j becomes quarter j of vector k.
+inline void transpose_quarters(const __m512i* in, __m512i* out) {
+  const __m512i a = _mm512_shuffle_i32x4(in[0], in[1], 0x44);
+  const __m512i b = _mm512_shuffle_i32x4(in[0], in[1], 0xEE);
+  const __m512i c = _mm512_shuffle_i32x4(in[2], in[3], 0x44);
+  const __m512i d = _mm512_shuffle_i32x4(in[2], in[3], 0xEE);
+  out[0] = _mm512_shuffle_i32x4(a, c, 0x88);
+  out[1] = _mm512_shuffle_i32x4(a, c, 0xDD);
+  out[2] = _mm512_shuffle_i32x4(b, d, 0x88);
+  out[3] = _mm512_shuffle_i32x4(b, d, 0xDD);
+}
+
+inline __m512i bits_reversed(__m512i bytes) {
+  return _mm512_gf2p8affine_epi64_epi8(
+      bytes, _mm512_set1_epi64(static_cast<long long>(0x8040201008040201)), 0);
+}
+
+// Codes of four bits become four planes of 512 bits, the values of each byte in reverse order.
 inline void transpose_codes(const __m512i* codes, __m512i* planes) {
   __m512i rows[4];
   for (int k = 0; k < 4; ++k) {
     const __m512i pair = _mm512_or_si512(codes[2 * k], _mm512_slli_epi16(codes[2 * k + 1], 4));
     rows[k] = four_planes(pair);
   }
-  const __m512i a = _mm512_shuffle_i32x4(rows[0], rows[1], 0x44);
-  const __m512i b = _mm512_shuffle_i32x4(rows[0], rows[1], 0xEE);
-  const __m512i c = _mm512_shuffle_i32x4(rows[2], rows[3], 0x44);
-  const __m512i d = _mm512_shuffle_i32x4(rows[2], rows[3], 0xEE);
-  planes[0] = _mm512_shuffle_i32x4(a, c, 0x88);
-  planes[1] = _mm512_shuffle_i32x4(a, c, 0xDD);
-  planes[2] = _mm512_shuffle_i32x4(b, d, 0x88);
-  planes[3] = _mm512_shuffle_i32x4(b, d, 0xDD);
+  transpose_quarters(rows, planes);
 }
 
 void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
@@ -188,8 +198,7 @@ void find_windows(const ExponentBins& bins, size_t n, WindowPlaces& places) {
 
 // As count, for 128 values: a quarter of a vector has what a combination of the two high planes
 // has.
-__m256i count_sample(const uint8_t* at_start, const uint8_t* at_middle, int& sample_top) {
-  const __m512i start = load64(at_start), middle = load64(at_middle);
+inline __m256i count_sample(__m512i start, __m512i middle, int& sample_top) {
   const __m512i zero = _mm512_setzero_si512();
   const __m512i sums =
       _mm512_add_epi64(_mm512_sad_epu8(start, zero), _mm512_sad_epu8(middle, zero));
@@ -217,13 +226,12 @@ __m256i count_sample(const uint8_t* at_start, const uint8_t* at_middle, int& sam
   return _mm512_castsi512_si256(_mm512_permutexvar_epi64(even, counts));
 }
 
-void guess_window(const uint8_t* bytes, int exponent_bits, WindowGuess& guess) {
+inline WindowGuess guess_of_sample(__m512i start, __m512i middle, int exponent_bits) {
   constexpr uint32_t kSample = 2 * kSampleValues, kPlane = kSample / 8;
   int top = 0;
-  const RunningCounts counts(count_sample(bytes, bytes + kBlockValues / 2, top));
+  const RunningCounts counts(count_sample(start, middle, top));
   const uint32_t two = counts.least_outside<2>(kSample), three = counts.least_outside<3>(kSample);
-  guess.width = 0;
-  if ((two & 0xFFFF) == 0) return;
+  if ((two & 0xFFFF) == 0) return {};
   // A width's bytes, above the width and the place, so that the least is the cheapest and
   // narrowest.
   const auto bid = [](uint32_t width, uint32_t least) {
@@ -234,9 +242,13 @@ void guess_window(const uint8_t* bytes, int exponent_bits, WindowGuess& guess) {
   const uint32_t bids[3] = {bid(2, two), plain > 3 ? bid(3, three) : best,
                             plain > 4 ? bid(4, kSample - counts.all()) : best};
   for (uint32_t candidate : bids) best = candidate < best ? candidate : best;
-  if ((best & 0xFF00) == 0xFF00) return;
-  guess.width = static_cast<uint8_t>(best >> 8);
-  guess.top = static_cast<uint8_t>(top - static_cast<int>(best & 255));
+  if ((best & 0xFF00) == 0xFF00) return {};
+  return {static_cast<uint8_t>(best >> 8),
+          static_cast<uint8_t>(top - static_cast<int>(best & 255))};
+}
+
+void guess_window(const uint8_t* bytes, int exponent_bits, WindowGuess& guess) {
+  guess = guess_of_sample(load64(bytes), load64(bytes + kBlockValues / 2), exponent_bits);
 }
 
 }  // namespace

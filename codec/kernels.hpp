@@ -28,6 +28,9 @@ struct alignas(64) BlockParts {
 
 inline constexpr size_t kListSlack = 64;     // kernels may write that far beyond a list
 inline constexpr size_t kSampleValues = 64;  // from a block's start, and as many from its middle
+// A plane of random bytes has n / 256 zeros; one with a zero half often has n / 16.
+inline constexpr size_t kFewZeros = 32;
+inline constexpr size_t kSampledZeros = 2 * kSampleValues / kFewZeros;  // that call for a count
 inline constexpr int kBins = 15;
 inline constexpr int kAboveMean = 6;
 
@@ -60,6 +63,35 @@ struct WindowGuess {
   uint8_t width = 0;  // 2 to 4
   uint8_t top = 0;
 };
+
+// Usual blocks: full ones of bfloat16 with a guessed window and few escapes, all residuals as they
+// are. Most blocks of most tensors are usual.
+constexpr bool has_usual_blocks(const Shape& shape) {
+  return shape.value_bytes == 2 && shape.exponent_bits == 8;
+}
+constexpr uint8_t usual_kind(size_t width) {
+  return static_cast<uint8_t>(kMethodWindow + width + (static_cast<size_t>(PlaneMode::kFull) << 6));
+}
+// The width of a usual block's window, 0 when the block is not usual.
+constexpr size_t usual_width(const BlockRecord& record) {
+  const auto width = static_cast<size_t>(record.kind) - usual_kind(0);
+  return width >= 2 && width <= 4 ? width : 0;
+}
+
+// Where the fields of the first block's record belong, those of the next ones behind them.
+struct UsualRecords {
+  uint8_t* top;
+  uint8_t* kind;
+  uint8_t* list;
+};
+
+// Where planes and lists go next, and how many bytes both may still take.
+struct UsualRoom {
+  uint8_t* planes;
+  uint8_t* list;
+  size_t bytes;
+};
+inline constexpr size_t kUsualRoom = 2 * kBlockValues;  // that a block needs at hand
 
 struct Kernels {
   const char* name;
@@ -110,6 +142,16 @@ struct Kernels {
   // reaches.
   void (*read_symbols)(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
                        uint8_t* symbols);
+
+  // Null where there is no better way than block by block. Encodes blocks of bfloat16 up to the
+  // first that is not usual; returns how many, and moves the room on. Up to kListSlack bytes beyond
+  // a list are overwritten, and the whole room of planes.
+  size_t (*encode_usual)(const uint8_t* values, size_t blocks, const UsualRecords& records,
+                         UsualRoom& room);
+  // The reverse: decodes up to the first block that is not usual, or whose list is not as long as
+  // its record says. May read kListSlack bytes beyond a list.
+  size_t (*decode_usual)(const BlockRecord* records, size_t blocks, const uint8_t*& planes,
+                         const uint8_t*& list, uint8_t* values);
 };
 
 inline constexpr size_t kStreamSlack = 8;

@@ -264,6 +264,8 @@ const Kernels& portable_kernels() {
       .to_pieces = portable::to_pieces,
       .append_lanes = portable::append_lanes,
       .read_symbols = portable::read_symbols,
+      .encode_usual = nullptr,
+      .decode_usual = nullptr,
   };
   return kKernels;
 }

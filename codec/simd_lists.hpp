@@ -281,6 +281,8 @@ extern const Kernels kKernels = {
     .to_pieces = to_pieces,
     .append_lanes = append_lanes,
     .read_symbols = read_symbols,
+    .encode_usual = nullptr,
+    .decode_usual = nullptr,
 };
 
 }  // namespace strait::codec::STRAIT_CODEC_TARGET

@@ -5,9 +5,6 @@
 namespace strait::codec {
 namespace {
 
-// A plane of random bytes has n / 256 zeros; one with a zero half often has n / 16.
-constexpr size_t kFewZeros = 32;
-
 // Half a byte of every byte, as bytes; the half's bits are at `shift`.
 void write_halves(const Kernels& kernels, const uint8_t* bytes, size_t n, int shift,
                   uint8_t*& planes, uint8_t*& list) {
@@ -46,7 +43,7 @@ PlaneCost choose_plane(const Kernels& kernels, const uint8_t* bytes, size_t n) {
   if (n == kBlockValues) {
     const size_t sampled = kernels.count_zeros(bytes, kSampleValues, 0xFF) +
                            kernels.count_zeros(bytes + n / 2, kSampleValues, 0xFF);
-    if (sampled < 2 * kSampleValues / kFewZeros) return best;
+    if (sampled < kSampledZeros) return best;
   }
   const size_t zeros = kernels.count_zeros(bytes, n, 0xFF);
   if (zeros == n) return {PlaneMode::kZero, 0, 0};

@@ -11,6 +11,7 @@
 #include "codec/lane_ends.hpp"
 #include "codec/simd.hpp"
 #include "codec/symbols_avx512.hpp"
+#include "codec/usual_avx512.hpp"
 
 namespace strait::codec::avx512 {
 namespace {
@@ -183,6 +184,8 @@ extern const Kernels kKernels = {
     .to_pieces = to_pieces,
     .append_lanes = append_lanes,
     .read_symbols = read_symbols,
+    .encode_usual = encode_usual,
+    .decode_usual = decode_usual,
 };
 
 }  // namespace strait::codec::avx512

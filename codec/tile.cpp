@@ -39,66 +39,109 @@ void load_record(const Shape& shape, size_t block, size_t blocks, const uint8_t*
   if (shape.low_bytes() == 2) record.low = load<uint16_t>(tile + 2 * block);
 }
 
-struct TileScratch {
-  BlockParts parts;
-  StreamParts streams;
-  uint8_t lists[kTileBlocks * kMaxListBytes + kMaxListBytes + kListSlack];
-};
+// One tile on its way out: what its blocks put behind the planes waits here.
+class TileWriter {
+ public:
+  TileWriter(const Shape& shape, const Kernels& kernels, Mode mode, const void* values, size_t n,
+             std::span<uint8_t> out)
+      : shape_(shape),
+        kernels_(kernels),
+        streams_used_(mode == Mode::kDense),
+        in_(static_cast<const uint8_t*>(values)),
+        values_(n),
+        blocks_(blocks_of(n)),
+        out_(out),
+        used_(round_up(shape.record_bytes() * blocks_, kAlign)) {
+    streams_.exponents.used = 0;
+    streams_.low.blocks = 0;
+  }
 
-// Appends what the blocks put into streams; returns the new end, or 0 when the room does not
-// suffice.
-size_t append_streams(const Kernels& kernels, const StreamParts& streams, uint8_t* tile,
-                      size_t used, size_t room) {
-  if (streams.exponents.used != 0) {
-    const size_t bytes =
-        write_streams(kernels.append_lanes, streams.exponents, tile + used, room - used);
-    if (bytes == 0) return 0;
-    used += bytes;
+  size_t write() {
+    if (used_ > out_.size()) return 0;
+    std::memset(out_.data(), 0, used_);
+    while (block_ < blocks_) {
+      write_usual_blocks();
+      if (block_ < blocks_ && !write_next_block()) return 0;
+    }
+    return finish();
   }
-  if (streams.low.blocks != 0) {
-    const size_t bytes = write_low_streams(streams.low, tile + used, room - used);
-    if (bytes == 0) return 0;
-    used += bytes;
+
+ private:
+  size_t room() const { return out_.size() - used_ - list_used_; }
+
+  void write_usual_blocks() {
+    if (kernels_.encode_usual == nullptr || streams_used_ || !has_usual_blocks(shape_)) return;
+    uint8_t* const top = out_.data() + block_;
+    const UsualRecords records = {top, top + blocks_, top + 2 * blocks_};
+    UsualRoom left = {out_.data() + used_, lists_ + list_used_, room()};
+    const size_t full_blocks = values_ / kBlockValues - block_;
+    const size_t written = kernels_.encode_usual(in_, full_blocks, records, left);
+    used_ = static_cast<size_t>(left.planes - out_.data());
+    list_used_ = static_cast<size_t>(left.list - lists_);
+    block_ += written;
+    in_ += written * kBlockValues * shape_.value_bytes;
   }
-  return used;
-}
+
+  bool write_next_block() {
+    const size_t count = values_of_block(block_, values_);
+    const Kernels& fit = count == kBlockValues ? kernels_ : portable_kernels();
+    uint8_t* const list = lists_ + list_used_;
+    choose_block(shape_, fit, in_, count, parts_, streams_used_ ? &streams_ : nullptr,
+                 out_.subspan(used_), list, choice_);
+    if (choice_.plane_bytes + choice_.list_bytes > room()) return false;
+    write_block(shape_, fit, in_, count, parts_, choice_, out_.data() + used_, list);
+    store_record(shape_, choice_.record, block_, blocks_, out_.data());
+    used_ += choice_.plane_bytes;
+    list_used_ += choice_.list_bytes;
+    in_ += count * shape_.value_bytes;
+    ++block_;
+    return true;
+  }
+
+  // Lists and streams; returns the tile's bytes, or 0 when the room does not suffice.
+  size_t finish() {
+    uint8_t* const tile = out_.data();
+    std::memcpy(tile + used_, lists_, list_used_);
+    used_ += list_used_;
+    if (streams_.exponents.used != 0) {
+      const size_t bytes = write_streams(kernels_.append_lanes, streams_.exponents, tile + used_,
+                                         out_.size() - used_);
+      if (bytes == 0) return 0;
+      used_ += bytes;
+    }
+    if (streams_.low.blocks != 0) {
+      const size_t bytes = write_low_streams(streams_.low, tile + used_, out_.size() - used_);
+      if (bytes == 0) return 0;
+      used_ += bytes;
+    }
+    const size_t total = round_up(used_, kAlign);
+    if (total > out_.size()) return 0;
+    std::memset(tile + used_, 0, total - used_);
+    return total;
+  }
+
+  const Shape& shape_;
+  const Kernels& kernels_;
+  const bool streams_used_;
+  const uint8_t* in_;
+  const size_t values_;
+  const size_t blocks_;
+  const std::span<uint8_t> out_;
+  size_t used_;
+  size_t list_used_ = 0;
+  size_t block_ = 0;
+  BlockChoice choice_;
+  BlockParts parts_;
+  StreamParts streams_;
+  uint8_t lists_[kTileBlocks * kMaxListBytes + kMaxListBytes + kListSlack];
+};
 
 }  // namespace
 
 size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const void* values,
                    size_t n, std::byte* out, size_t room) {
-  const auto* in = static_cast<const std::byte*>(values);
-  auto* const tile = reinterpret_cast<uint8_t*>(out);
-  const size_t blocks = blocks_of(n);
-  size_t used = round_up(shape.record_bytes() * blocks, kAlign);
-  if (used > room) return 0;
-  std::memset(tile, 0, used);
-  TileScratch scratch;
-  scratch.streams.exponents.used = 0;
-  scratch.streams.low.blocks = 0;
-  StreamParts* const streams = mode == Mode::kDense ? &scratch.streams : nullptr;
-  size_t list_used = 0;
-  BlockChoice choice;
-  for (size_t block = 0; block < blocks; ++block) {
-    const size_t count = values_of_block(block, n);
-    const Kernels& fit = count == kBlockValues ? kernels : portable_kernels();
-    uint8_t* const list = scratch.lists + list_used;
-    choose_block(shape, fit, in, count, scratch.parts, streams, {tile + used, room - used}, list,
-                 choice);
-    if (used + choice.plane_bytes + list_used + choice.list_bytes > room) return 0;
-    write_block(shape, fit, in, count, scratch.parts, choice, tile + used, list);
-    store_record(shape, choice.record, block, blocks, tile);
-    used += choice.plane_bytes;
-    list_used += choice.list_bytes;
-    in += count * shape.value_bytes;
-  }
-  if (used + list_used > room) return 0;
-  std::memcpy(tile + used, scratch.lists, list_used);
-  used = append_streams(kernels, scratch.streams, tile, used + list_used, room);
-  const size_t total = round_up(used, kAlign);
-  if (used == 0 || total > room) return 0;
-  std::memset(tile + used, 0, total - used);
-  return total;
+  TileWriter writer(shape, kernels, mode, values, n, {reinterpret_cast<uint8_t*>(out), room});
+  return writer.write();
 }
 
 size_t TileReader::next_values() const {
@@ -122,17 +165,34 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
     BlockRecord& record = records_[block];
     load_record(shape, block, blocks, bytes, record);
     const size_t count = values_of_block(block, n);
-    if (const char* wrong = check_record(shape, record, count)) return wrong;
-    plane_bytes_[block] = static_cast<uint32_t>(plane_bytes_of(shape, record, count));
+    const size_t usual = count == kBlockValues && has_usual_blocks(shape) ? usual_width(record) : 0;
+    if (usual != 0) {
+      plane_bytes_[block] = static_cast<uint32_t>(kBlockValues + usual * bit_bytes(kBlockValues));
+      list_bytes += record.list;
+    } else {
+      if (const char* wrong = check_record(shape, record, count)) return wrong;
+      plane_bytes_[block] = static_cast<uint32_t>(plane_bytes_of(shape, record, count));
+      list_bytes += list_bytes_of(shape, record);
+      exponents = exponents || record.method() >= kMethodTable;
+      low = low || record.has_low_table(shape);
+    }
     used += plane_bytes_[block];
-    list_bytes += list_bytes_of(shape, record);
-    exponents = exponents || record.method() >= kMethodTable;
-    low = low || record.has_low_table(shape);
   }
   list_ = bytes + used;
   used += list_bytes;
   if (used > tile.size()) return "a tile is shorter than its blocks";
+  copy_lists(list_bytes);
   return open_all_streams({bytes + used, tile.size() - used}, exponents, low);
+}
+
+// Where usual blocks may read a little beyond a list.
+void TileReader::copy_lists(size_t bytes) {
+  usual_ = kernels_->decode_usual != nullptr && has_usual_blocks(shape_) &&
+           bytes <= sizeof list_copy_ - kListSlack;
+  if (!usual_) return;
+  std::memcpy(list_copy_, list_, bytes);
+  std::memset(list_copy_ + bytes, 0, kListSlack);
+  list_ = list_copy_;
 }
 
 const char* TileReader::open_all_streams(std::span<const uint8_t> in, bool exponents, bool low) {
@@ -153,8 +213,26 @@ const char* TileReader::open_all_streams(std::span<const uint8_t> in, bool expon
   return in.size() < kAlign ? nullptr : "a tile is longer than its blocks";
 }
 
-const char* TileReader::read(BlockParts& parts, void* values) {
-  const size_t count = next_values();
+const char* TileReader::read(BlockParts& parts, size_t most, void* values, size_t& count) {
+  count = 0;
+  if (usual_) {
+    const size_t full_blocks = std::min(most, values_ - block_ * kBlockValues) / kBlockValues;
+    const size_t done = kernels_->decode_usual(records_ + block_, full_blocks, planes_, list_,
+                                               static_cast<uint8_t*>(values));
+    block_ += done;
+    count = done * kBlockValues;
+  }
+  if (count == 0) {
+    count = next_values();
+    if (const char* wrong = read_next_block(parts, count, values)) return wrong;
+  }
+  if (next_values() != 0) return nullptr;
+  if (at_end(streams_.exponent_position, exponent_end_) && at_end(streams_.low_position, low_end_))
+    return nullptr;
+  return "a tile's streams do not end where they should";
+}
+
+const char* TileReader::read_next_block(BlockParts& parts, size_t count, void* values) {
   const BlockRecord& record = records_[block_];
   const size_t plane_bytes = plane_bytes_[block_++];
   const size_t list_bytes = list_bytes_of(shape_, record);
@@ -163,10 +241,7 @@ const char* TileReader::read(BlockParts& parts, void* values) {
                                  count, streams_, parts, values);
   planes_ += plane_bytes;
   list_ += list_bytes;
-  if (wrong != nullptr || next_values() != 0) return wrong;
-  if (at_end(streams_.exponent_position, exponent_end_) && at_end(streams_.low_position, low_end_))
-    return nullptr;
-  return "a tile's streams do not end where they should";
+  return wrong;
 }
 
 }  // namespace strait::codec

@@ -1,7 +1,7 @@
 // One tile, up to 16384 values: the records of its blocks, their planes, their lists, their
 // streams. A tile needs nothing but its own bytes, so tiles can be coded side by side. Pure
 // functions on memory of the caller; any thread; the encoder keeps lists and streams on its stack
-// (130 KiB) until the planes are written, the reader holds a copy of the streams (17 KiB).
+// (130 KiB) until the planes are written, the reader holds copies of lists and streams (25 KiB).
 #pragma once
 
 #include <span>
@@ -23,15 +23,18 @@ class TileReader {
   // Returns what is wrong, or null. The bytes must stay while the reader is used.
   const char* open(const Shape& shape, const Kernels& kernels, std::span<const std::byte> tile,
                    size_t n);
-  // Decodes the next block. Returns what is wrong, or null; what only shows at the tile's end is
+  // Decodes the next block, and more while they are at hand: `count` values, at most `most`, which
+  // is at least next_values(). Returns what is wrong, or null; what only shows at the tile's end is
   // said with its last block.
-  const char* read(BlockParts& parts, void* values);
+  const char* read(BlockParts& parts, size_t most, void* values, size_t& count);
   size_t next_values() const;  // values of the next block; 0 at the end
 
  private:
   static constexpr size_t kMostLaneBytes = kTileValues / kLanes * kMostCodeBits / 8;
 
   const char* open_all_streams(std::span<const uint8_t> in, bool exponents, bool low);
+  void copy_lists(size_t bytes);
+  const char* read_next_block(BlockParts& parts, size_t count, void* values);
 
   Shape shape_;
   const Kernels* kernels_ = nullptr;
@@ -39,11 +42,13 @@ class TileReader {
   const uint8_t* list_ = nullptr;
   size_t values_ = 0;
   size_t block_ = 0;
+  bool usual_ = false;  // usual blocks may be read several at a time
   BlockRecord records_[kTileBlocks];
   uint32_t plane_bytes_[kTileBlocks];
   StreamReader streams_;
   LanePositions exponent_end_;
   LanePositions low_end_;
+  uint8_t list_copy_[kTileBlocks * 255 + kListSlack];
   uint8_t stream_copy_[(kLanes + 1) * kMostLaneBytes + kStreamSlack];
 };
 

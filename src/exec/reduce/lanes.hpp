@@ -124,11 +124,24 @@ STRAIT_INLINE Words round_to_bfloat(Floats value) {
   return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 }
 
+#if defined(STRAIT_TARGET_AVX512)
+// Bfloat16s of two vectors, taken in turns, rounded all at once: up where the half that is cut off
+// is more than a half of the last bit kept, or is one and that bit is odd.
+STRAIT_INLINE Words round_to_bfloats(Floats even, Floats odd) {
+  const auto low = (__m512i)with_nan(even, kNanToRound);
+  const auto high = (__m512i)with_nan(odd, kNanToRound);
+  constexpr __mmask64 kLowHalves = 0x3333333333333333;
+  const __m512i swap_halves = _mm512_set4_epi32(0x0d0c0f0e, 0x09080b0a, 0x05040706, 0x01000302);
+  const __m512i kept = _mm512_mask_shuffle_epi8(high, kLowHalves, low, swap_halves);
+  const __m512i cut = _mm512_mask_shuffle_epi8(low, ~kLowHalves, high, swap_halves);
+  const auto least_up = (__m512i)((~(AllShorts)kept & uint16_t{1}) | uint16_t{0x8000});
+  const __mmask32 up = _mm512_cmpge_epu16_mask(cut, least_up);
+  return (Words)_mm512_mask_sub_epi16(kept, up, kept, _mm512_set1_epi16(-1));
+}
+#else
 // (a + b + 1) / 2 without overflow.
 STRAIT_INLINE AllShorts average(AllShorts a, AllShorts b) {
-#if defined(STRAIT_TARGET_AVX512)
-  return (AllShorts)_mm512_avg_epu16((__m512i)a, (__m512i)b);
-#elif defined(STRAIT_TARGET_AVX2)
+#if defined(STRAIT_TARGET_AVX2)
   return (AllShorts)_mm256_avg_epu16((__m256i)a, (__m256i)b);
 #elif defined(__x86_64__)
   return (AllShorts)_mm_avg_epu16((__m128i)a, (__m128i)b);
@@ -147,6 +160,7 @@ STRAIT_INLINE Words round_to_bfloats(Floats even, Floats odd) {
   const AllShorts half_sum = average(cut, (kept & uint16_t{1}) | uint16_t{0x7ffe});
   return (Words)(kept + (half_sum >> 15));
 }
+#endif
 
 // GCC's own widening and narrowing of vectors (__builtin_convertvector) takes a detour through
 // scalar registers or halves of vectors. AVX-512: the masked forms, since the plain ones start from

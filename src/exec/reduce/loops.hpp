@@ -9,6 +9,10 @@
 namespace strait::reduce::STRAIT_TARGET {
 namespace {
 
+// The processor's own prefetching ends at a page, and sums that are fed block by block out of a
+// codec start a new one every time.
+constexpr size_t kPrefetchBytes = 4096;
+
 template <class N, Form form>
 inline constexpr size_t kElementBytes = form == Form::kWide ? sizeof(float) : N::kNarrowBytes;
 
@@ -102,6 +106,7 @@ struct PairLoop {
     auto* second = static_cast<const char*>(b.data);
     size_t left = count;
     for (; left >= N::kLanes; left -= N::kLanes) {
+      __builtin_prefetch(first + kPrefetchBytes);
       loop.step(out, first, second);
       out += N::kLanes * kOutBytes;
       first += N::kLanes * kFirstBytes;
