@@ -16,6 +16,12 @@
 
 namespace strait {
 
+// What a link can carry, as measured on what it did carry: its share of whatever it shares.
+struct LinkRate {
+  double bytes_per_second = 0;  // 0: nothing was measured
+  bool known = false;           // false: it carries at least so much
+};
+
 class SendLink {
  public:
   virtual ~SendLink() = default;
@@ -29,6 +35,8 @@ class SendLink {
   // True when everything committed has left this process's hands (the far end may not have read it
   // yet).
   virtual bool flushed() const = 0;
+  // Since it was last asked. For choices, not for every message: may cost a system call.
+  virtual LinkRate rate() { return {}; }
   // Ok while the link works; else the first failure, in a sentence that names the peer.
   virtual Status status() const = 0;
   // Fails the link on both ends; the peer's status carries the message of `why`. Idempotent, the

@@ -39,10 +39,36 @@ Communicator::Communicator(Parts parts)
     : parts_(std::move(parts)),
       connections_(parts_.rank, parts_.routes,
                    {.slots = static_cast<uint32_t>(parts_.config.slots),
-                    .slot_bytes = static_cast<size_t>(parts_.config.slot_bytes)}),
+                    .slot_bytes = static_cast<size_t>(parts_.config.slot_bytes),
+                    .first_lane = parts_.band * kLanesPerBand}),
       codec_(codec_options(parts_.config)) {}
 
 Communicator::~Communicator() = default;
+
+std::shared_ptr<Communicator> Communicator::make(Parts parts) {
+  auto made = std::make_shared<Communicator>(std::move(parts));
+  Station& station = *made->parts_.station;
+  std::lock_guard lock(station.mutex);
+  std::erase_if(station.users, [](const auto& user) { return user.expired(); });
+  station.users.push_back(made);
+  return made;
+}
+
+std::string Communicator::next_child(const std::string& purpose) {
+  std::lock_guard lock(mutex_);
+  return fmt::format("{} {}", purpose, children_[purpose]++);
+}
+
+Status Communicator::check_limits(const Request& request) const {
+  if (!request.limits.insists) return Status();
+  return choose(request, parts_.topology, parts_.config).status();
+}
+
+std::string Communicator::peek_child(const std::string& purpose) const {
+  std::lock_guard lock(mutex_);
+  const auto found = children_.find(purpose);
+  return fmt::format("{} {}", purpose, found == children_.end() ? 0 : found->second);
+}
 
 uint64_t Communicator::take_ticket() {
   std::lock_guard lock(mutex_);
@@ -82,7 +108,7 @@ Status Communicator::run_now(const std::vector<Operation>& operations) {
   STRAIT_TRY(copy_to_self(operations));
   std::vector<Chain> chains = make_chains(operations);
   const std::function<Status()> stopped = [this] { return failure(); };
-  return drive(chains, {.doorbell = parts_.doorbell.get(),
+  return drive(chains, {.doorbell = parts_.station->doorbell.get(),
                         .timeout_ms = wait_ms(parts_.config),
                         .stopped = stopped});
 }
@@ -172,9 +198,23 @@ std::unique_ptr<HostExecution> Communicator::make_execution(const Operation& ope
                 .memory = {.input = static_cast<const std::byte*>(operation.input),
                            .output = static_cast<std::byte*>(operation.output),
                            .work = work},
-                .codec = codec_};
+                .codec = codec_of(operation.wires),
+                .chooses_mode = operation.wires.compress == CompressWish::kNone
+                                    ? parts_.config.compress == "auto"
+                                    : operation.wires.compress == CompressWish::kAuto};
   return std::make_unique<HostExecution>(*plans_.find(operation.request), std::move(call),
                                          traffic_);
+}
+
+codec::Options Communicator::codec_of(const WireWishes& wishes) const {
+  codec::Options options = codec_;
+  if (wishes.checksum != ChecksumWish::kNone)
+    options.checksum = wishes.checksum == ChecksumWish::kOn;
+  if (wishes.compress == CompressWish::kOff) options.mode = codec::Mode::kRaw;
+  if (wishes.compress == CompressWish::kDense) options.mode = codec::Mode::kDense;
+  if (wishes.compress == CompressWish::kFast || wishes.compress == CompressWish::kAuto)
+    options.mode = codec::Options{}.mode;
+  return options;
 }
 
 // Sends and receives with oneself pair within their group, in order.
@@ -215,11 +255,11 @@ Status Communicator::drain(Deadline deadline) {
                    tickets_ - served_);
   }
   while (true) {
-    const uint32_t seen = parts_.doorbell->read();
+    const uint32_t seen = parts_.station->doorbell->read();
     if (!failure().ok() || connections_.flushed()) return Status();
     // A link rings when a slot leaves; the turn bounds the wait where a wrapper does not.
     const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), 1'000'000);
-    if (!parts_.doorbell->wait(seen, Deadline::after_ns(turn_ns)) && deadline.passed())
+    if (!parts_.station->doorbell->wait(seen, Deadline::after_ns(turn_ns)) && deadline.passed())
       return error(Code::kTimeout, "rank {}: data already sent could not leave this process",
                    parts_.rank);
   }
@@ -231,21 +271,40 @@ Status Communicator::failure() const {
 }
 
 void Communicator::fail(const Status& why) {
+  const std::string& name = parts_.config.comm_name;
+  const Status told = name.empty() ? why : why.at("communicator " + name);
   {
     std::lock_guard lock(mutex_);
     if (!failure_.ok()) return;
-    failure_ = why;
+    failure_ = told;
   }
-  log_warn("rank {}: {}", parts_.rank, why.message());
-  connections_.abort(why);
-  parts_.doorbell->ring();
+  log_warn("rank {}: {}", parts_.rank, told.message());
+  connections_.abort(told);
+  parts_.station->doorbell->ring();
 }
 
-void Communicator::abort() {
-  fail(error(Code::kInvalidUsage, "the communicator was aborted"));
+void Communicator::end_work(const Status& why) {
+  fail(why);
   std::unique_lock lock(mutex_);
   turn_changed_.wait_for(lock, std::chrono::milliseconds(kAbortWaitMs),
                          [&] { return served_ == tickets_; });
+}
+
+void Communicator::abort() {
+  const Status why = error(Code::kInvalidUsage, "the communicator was aborted");
+  std::vector<std::shared_ptr<Communicator>> family;
+  {
+    std::lock_guard lock(parts_.station->mutex);
+    for (const auto& user : parts_.station->users)
+      if (auto member = user.lock()) family.push_back(std::move(member));
+  }
+  for (const auto& member : family) member->fail(why);
+  for (const auto& member : family) member->end_work(why);
+}
+
+bool Communicator::is_quiet() const {
+  std::lock_guard lock(mutex_);
+  return served_ == tickets_;
 }
 
 TrafficStats Communicator::stats() const {

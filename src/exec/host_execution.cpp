@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "plan/tag.hpp"
 
 namespace strait {
@@ -244,11 +246,34 @@ void HostExecution::send_value(const Piece& piece, const Operand& value, SendPor
 }
 
 void HostExecution::send_coded(const Piece& piece, const void* values, SendPort& send) {
-  const size_t bytes =
-      codec::encode(call_.arithmetic.type, values, piece.count, send.held, call_.codec);
+  const size_t bytes = call_.chooses_mode ? encode_as_chosen(piece, values, send)
+                                          : codec::encode(call_.arithmetic.type, values,
+                                                          piece.count, send.held, call_.codec);
   count_bytes(traffic_->coded_value_bytes, piece.count * element_bytes_);
   count_bytes(traffic_->coded_wire_bytes, bytes);
   send.commit(bytes, tag_);
+}
+
+size_t HostExecution::encode_as_chosen(const Piece& piece, const void* values, SendPort& send) {
+  WirePolicy& policy = send.policy;
+  const DataType type = call_.arithmetic.type;
+  codec::Options options = call_.codec;
+  const auto encode = [&](codec::Mode mode) {
+    options.mode = mode;
+    const int64_t began_ns = now_ns();
+    const size_t bytes = codec::encode(type, values, piece.count, send.held, options);
+    policy.encoded(type, mode, piece.count * element_bytes_, bytes, now_ns() - began_ns);
+    return bytes;
+  };
+  if (policy.wants_rate()) policy.link_carries(send.link->rate());
+  const codec::Mode mode = policy.choose(type);
+  if (const auto probe = policy.probe(type)) encode(*probe);
+  const size_t bytes = encode(mode);
+  if (piece.lane > 0) return bytes;  // the lanes to a peer behave alike: one tells
+  if (const std::string change = policy.take_change(type); !change.empty())
+    log_info("rank {} to {}, {}: {}", bound_->plan.rank, piece.step->send_to, name_of(type),
+             change);
+  return bytes;
 }
 
 std::byte* HostExecution::address(const Place& place, uint64_t offset) const {

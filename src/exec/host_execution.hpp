@@ -42,6 +42,7 @@ struct HostCall {
   Arithmetic arithmetic;
   CallMemory memory;
   codec::Options codec;
+  bool chooses_mode = false;  // each chunk's mode is its port's choice, not codec.mode
 };
 
 class HostExecution {
@@ -77,6 +78,7 @@ class HostExecution {
   Output destination(const Piece& piece, SendPort* send) const;
   void send_value(const Piece& piece, const Operand& value, SendPort& send);
   void send_coded(const Piece& piece, const void* values, SendPort& send);
+  size_t encode_as_chosen(const Piece& piece, const void* values, SendPort& send);
 
   Status named(const Status& status) const;
   std::string name() const;

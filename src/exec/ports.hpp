@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/sums.hpp"
+#include "exec/wire_policy.hpp"
 #include "plan/plan.hpp"
 #include "transport/link.hpp"
 
@@ -16,6 +17,7 @@ namespace strait {
 struct SendPort {
   SendLink* link = nullptr;
   std::span<std::byte> held;  // taken, not yet committed
+  WirePolicy policy;          // of coded chunks, where the mode is not given
 
   // The slot to fill; empty if none is free now.
   std::span<std::byte> take() {

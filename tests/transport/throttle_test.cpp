@@ -102,6 +102,27 @@ TEST(Throttle, TellsItsSpeed) {
   EXPECT_DOUBLE_EQ(rank.transport().speed().gigabytes_per_second, 0.25);
 }
 
+TEST(Throttle, MeasuresWhatItLetsThrough) {
+  constexpr size_t kBytes = 64 << 10;
+  constexpr double kRate = 250e6;
+  const OpenTransport open = throttled(open_inproc, static_cast<int64_t>(kRate));
+  TestRank zero(open, 0);
+  TestRank one(open, 1);
+  LinkPair pair = open_pair(zero, one, LinkSpec{0, 1, 0, 4, kBytes});
+  EXPECT_EQ(pair.send->rate().bytes_per_second, 0);
+  std::thread sender([&] {
+    for (uint32_t number = 0; number < 100; ++number)
+      if (!send_numbered(zero, *pair.send, number, kBytes)) return;
+  });
+  for (uint32_t number = 0; number < 100; ++number)
+    EXPECT_TRUE(receive_numbered(one, *pair.recv, number, kBytes));
+  sender.join();
+  const LinkRate rate = pair.send->rate();
+  EXPECT_TRUE(rate.known);
+  EXPECT_GT(rate.bytes_per_second, 0.5 * kRate);
+  EXPECT_LT(rate.bytes_per_second, 2 * kRate);
+}
+
 TEST(Throttle, WhatIsHeldIsNotFlushedAndNotLost) {
   const OpenTransport open = throttled(open_inproc, 100);
   TestRank zero(open, 0);

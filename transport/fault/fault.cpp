@@ -47,6 +47,7 @@ class FaultSender final : public SendLink {
     std::lock_guard lock(mutex_);
     return !stalled_ && inner_->flushed();
   }
+  LinkRate rate() override { return inner_->rate(); }
   Status status() const override { return inner_->status(); }
   void abort(const Status& why) override { inner_->abort(why); }
 

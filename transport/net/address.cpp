@@ -146,4 +146,16 @@ std::string text_of(const std::vector<Address>& addresses) {
   return result;
 }
 
+std::vector<Address> parse_addresses(std::string_view text, size_t most) {
+  std::vector<Address> result;
+  for (size_t begin = 0; begin < text.size() && result.size() < most;) {
+    const size_t end = std::min(text.find(", ", begin), text.size());
+    const auto address = Address::parse(text.substr(begin, end - begin));
+    if (!address) return {};
+    result.push_back(*address);
+    begin = end + 2;
+  }
+  return result;
+}
+
 }  // namespace strait::net

@@ -41,5 +41,7 @@ Result<std::vector<Address>> resolve(const std::string& host_and_port, const cha
 
 // "10.0.0.2:4711, [fd00::2]:4711"
 std::string text_of(const std::vector<Address>& addresses);
+// Reads what text_of() wrote, up to `most` addresses; empty when one cannot be read.
+std::vector<Address> parse_addresses(std::string_view text, size_t most);
 
 }  // namespace strait::net

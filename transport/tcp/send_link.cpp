@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <mutex>
 
+#include "transport/net/rate_meter.hpp"
 #include "transport/tcp/link_failure.hpp"
 #include "transport/tcp/reason_reader.hpp"
 #include "transport/tcp/slot_memory.hpp"
@@ -85,6 +86,16 @@ class TcpSendLink final : public SendLink {
     return all_written();
   }
 
+  LinkRate rate() override {
+    // One connection stands for all: messages go round them.
+    Connection& connection = connections_.front();
+    const uint64_t sent = written_.load(std::memory_order_relaxed) / connections_.size();
+    LinkRate rate = connection.meter.measure(connection.fd.get(), sent - measured_);
+    measured_ = sent;
+    rate.bytes_per_second *= static_cast<double>(connections_.size());
+    return rate;
+  }
+
   Status status() const override { return failure_.status(); }
 
   void abort(const Status& why) override {
@@ -104,6 +115,7 @@ class TcpSendLink final : public SendLink {
     bool waits_for_room = false;
     bool reason_sent = false;
     ReasonReader reason;
+    net::RateMeter meter;
   };
 
   size_t frame_bytes(uint64_t sequence) {
@@ -206,9 +218,10 @@ class TcpSendLink final : public SendLink {
   SlotMemory memory_;
   // By slot: taken, and not yet with the kernel. Partner: send_slot() sets, finish_frames() clears.
   std::vector<std::atomic<bool>> busy_;
-  std::atomic<uint64_t> taken_{0};            // partner: commit() checks it
-  std::atomic<uint64_t> committed_{0};        // partner: flushed()
-  std::atomic<uint64_t> written_{0};          // partner: flushed()
+  std::atomic<uint64_t> taken_{0};      // partner: commit() checks it
+  std::atomic<uint64_t> committed_{0};  // partner: flushed()
+  uint64_t measured_ = 0;               // messages of a connection when its rate was last asked
+  std::atomic<uint64_t> written_{0};    // partner: flushed()
   mutable std::atomic<bool> starved_{false};  // partner: finish_frames() rings when it is set
   LinkFailure failure_;
   std::mutex mutex_;  // over all below

@@ -82,7 +82,7 @@ class TcpTransport final : public Transport {
 
   Result<net::Connection> dial(int peer, const std::string& peer_address, net::Service service,
                                const tcp::LinkNote& note, Deadline deadline) const {
-    net::Destination destination{.candidates = parse_addresses(peer_address),
+    net::Destination destination{.candidates = net::parse_addresses(peer_address, kAddressesMax),
                                  .service = {context_.comm_key, service, peer},
                                  .from = context_.rank,
                                  .note = {}};
@@ -92,18 +92,6 @@ class TcpTransport final : public Transport {
     Result<net::Connection> connection = net::dial(destination, context_.secret, deadline);
     if (connection.ok()) return connection;
     return connection.status().at(fmt::format("rank {} is not reached over TCP", peer));
-  }
-
-  static std::vector<net::Address> parse_addresses(const std::string& text) {
-    std::vector<net::Address> result;
-    for (size_t begin = 0; begin < text.size() && result.size() < kAddressesMax;) {
-      const size_t end = std::min(text.find(", ", begin), text.size());
-      const auto address = net::Address::parse(std::string_view(text).substr(begin, end - begin));
-      if (!address) return {};
-      result.push_back(*address);
-      begin = end + 2;
-    }
-    return result;
   }
 
   tcp::LinkParts parts_of(const LinkSpec& spec) const {

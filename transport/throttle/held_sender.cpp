@@ -8,6 +8,7 @@ namespace {
 
 // What departs so soon after the present moment goes now: one timer then serves a batch.
 constexpr int64_t kBatchNs = 50'000;
+constexpr double kWeight = 1.0 / 16;  // of a new measurement
 
 }  // namespace
 
@@ -44,8 +45,11 @@ void HeldSender::commit(size_t bytes, uint32_t tag) {
   std::lock_guard lock(mutex_);
   STRAIT_CHECK(taken_ > 0, "no slot was taken");
   --taken_;
+  const int64_t now = now_ns();
+  const int64_t began_ns = std::max(last_departs_ns_, now);
   last_departs_ns_ = std::max(last_departs_ns_, departure_(bytes));
-  if (held_ == 0 && last_departs_ns_ <= now_ns()) return inner_->commit(bytes, tag);
+  if (held_ == 0 && last_departs_ns_ <= now) return inner_->commit(bytes, tag);
+  note_rate(bytes, last_departs_ns_ - began_ns);
   // A transport may lend more slots than the link has, when messages wait at the far end.
   if (held_ == queue_.size()) {
     std::rotate(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(first_), queue_.end());
@@ -60,6 +64,18 @@ void HeldSender::commit(size_t bytes, uint32_t tag) {
 bool HeldSender::flushed() const {
   std::lock_guard lock(mutex_);
   return held_ == 0 && inner_->flushed();
+}
+
+LinkRate HeldSender::rate() {
+  std::lock_guard lock(mutex_);
+  if (ns_per_byte_ == 0) return {};
+  return {.bytes_per_second = 1e9 / ns_per_byte_, .known = true};
+}
+
+// Times are averaged, not rates: what others left of the uplink comes in bursts.
+void HeldSender::note_rate(size_t bytes, int64_t took_ns) {
+  const double fresh = static_cast<double>(took_ns) / static_cast<double>(bytes);
+  ns_per_byte_ = ns_per_byte_ == 0 ? fresh : ns_per_byte_ + kWeight * (fresh - ns_per_byte_);
 }
 
 void HeldSender::abort(const Status& why) {

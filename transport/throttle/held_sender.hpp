@@ -29,6 +29,8 @@ class HeldSender final : public SendLink {
   std::span<std::byte> send_slot() override;
   void commit(size_t bytes, uint32_t tag) override;
   bool flushed() const override;
+  // What the departures let through while messages had to wait for theirs.
+  LinkRate rate() override;
   Status status() const override { return inner_->status(); }
   void abort(const Status& why) override;
 
@@ -39,6 +41,7 @@ class HeldSender final : public SendLink {
     uint32_t tag;
   };
 
+  void note_rate(size_t bytes, int64_t took_ns);
   void arm();
   void pass_on(int64_t until_ns);
 
@@ -52,7 +55,8 @@ class HeldSender final : public SendLink {
   size_t held_ = 0;
   size_t taken_ = 0;  // slots taken and not yet committed
   int64_t last_departs_ns_ = 0;
-  uint64_t timer_ = 0;  // 0: none is set
+  double ns_per_byte_ = 0;  // while messages waited; 0: none did
+  uint64_t timer_ = 0;      // 0: none is set
   bool closing_ = false;
 };
 

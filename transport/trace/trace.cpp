@@ -22,6 +22,7 @@ class TraceSender final : public SendLink {
     inner_->commit(bytes, tag);
   }
   bool flushed() const override { return inner_->flushed(); }
+  LinkRate rate() override { return inner_->rate(); }
   Status status() const override { return inner_->status(); }
   void abort(const Status& why) override { inner_->abort(why); }
 
