@@ -1,5 +1,5 @@
 // Measures ncclAllReduce as nccl-tests' all_reduce_perf does, between racks too.
-#include "perf/engine/collective.hpp"
+#include "perf/engine/shapes.hpp"
 
 namespace strait::perf {
 namespace {
@@ -7,21 +7,14 @@ namespace {
 constexpr Collective kAllReduce = {
     .program = "all_reduce_perf",
     .reduces = true,
-    .rooted = false,
-    .same_everywhere = true,
-    .layout =
-        [](uint64_t elements, int, int) {
-          return Layout{elements, elements, elements};
-        },
+    .layout = whole_layout,
+    .result = whole_sum,
     .run =
         [](const Call& call) {
           return ncclAllReduce(call.send, call.recv, call.count, call.type, call.op, call.comm,
                                call.stream);
         },
-    .expected = [](const Reference& reference, const Problem& problem, const Layout&,
-                   const Part& part,
-                   std::byte* out) { reference.reduce(problem, part.first, part.count, out); },
-    .bus_factor = [](int ranks) { return 2.0 * (ranks - 1) / ranks; },
+    .bus_factor = [](int ranks) { return 2 * others_factor(ranks); },
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// reduce_perf: how fast reductions of host memory are, beside a copy of the same number of bytes.
-// Each row reads and writes blocks of the given size (64 KiB: the second cache; 16 MiB: memory);
-// bytes_per_second counts what is read plus what is written. With --target NAME (baseline, avx2,
-// avx512) another instruction set than the best is measured.
+// arithmetic_perf: how fast reductions of host memory are, beside a copy of the same number of
+// bytes. Each row reads and writes blocks of the given size (64 KiB: the second cache; 16 MiB:
+// memory); bytes_per_second counts what is read plus what is written. With --target NAME (baseline,
+// avx2, avx512) another instruction set than the best is measured.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -158,7 +158,7 @@ bool choose_target(int& argc, char** argv) {
     argc -= 2;
     return true;
   }
-  fmt::print(stderr, "reduce_perf: this processor has no target {}\n", argv[2]);
+  fmt::print(stderr, "arithmetic_perf: this processor has no target {}\n", argv[2]);
   return false;
 }
 

@@ -15,8 +15,7 @@ struct Raw {
   std::string min_bytes = "32M", max_bytes = "32M", step_bytes = "1M";
   std::string type = "float", kind = "sum";
   int step_factor = 1;
-  int cuda_graph = 0, local_register = 0, cta_policy = -1, device_implementation = 0;
-  int device_cta_count = 16;
+  int cuda_graph = 0, device_implementation = 0, device_cta_count = 16;
 };
 
 constexpr int kMany = 1 << 30;
@@ -29,7 +28,7 @@ class FlagTable {
     repetitions();
     operation();
     reports();
-    gpu_only();
+    devices();
     ours();
   }
 
@@ -87,10 +86,11 @@ class FlagTable {
     number("-K,--per_iter_skip", o_.per_iteration_skip, 0, kMany, "iterations left out of -I");
   }
 
-  void gpu_only() {
+  void devices() {
+    number("-R,--local_register", o_.local_register, 0, 2,
+           "1: register the buffers, 2: as symmetric windows");
+    number("-x,--cta_policy", o_.cta_policy, 0, 2, "CTA policy; changes nothing on hosts");
     number("-G,--cudagraph", raw_.cuda_graph, 0, kMany, "CUDA graph launches (GPUs only)");
-    number("-R,--local_register", raw_.local_register, 0, 2, "buffer registration (GPUs only)");
-    number("-x,--cta_policy", raw_.cta_policy, 0, 2, "CTA policy (GPUs only)");
     number("-D,--device_implementation", raw_.device_implementation, 0, 4,
            "device API kernels (GPUs only)");
     number("-V,--device_cta_count", raw_.device_cta_count, 1, 128, "CTAs of -D (GPUs only)");
@@ -102,6 +102,10 @@ class FlagTable {
         ->check(CLI::IsMember({"auto", "off", "fast", "dense"}));
     number("--racks", o_.racks, 1, kMany, "splits the ranks into N equal racks");
     app_.add_option("--link-rate", o_.link_rate, "what leaves a rack: 2gbit, 250MB, ...");
+    text("--bound-rate", o_.bound_rate, "what leaves a rack, for the bound; else --link-rate");
+    number("--bound-latency", o_.bound_latency_us, 0.0, 1e9, "us between racks, for the bound");
+    app_.add_flag("--per-link", o_.per_link, "bytes of each pair of ranks in different racks");
+    app_.add_flag("--progress", o_.progress, "tells on standard error how far a long sweep is");
     app_.add_flag("--percentiles", o_.percentiles, "adds the columns p50 and p99");
     app_.add_flag("--median", o_.median, "time is the median of the iterations, not the mean");
   }
@@ -155,13 +159,17 @@ Status read_operation(const Raw& raw, Options* options) {
   return {};
 }
 
-Status read_rest(const Raw& raw, Options* options) {
+Status check_rate(const char* flag, const std::string& text) {
+  if (text.empty()) return {};
+  auto rate = parse_rate(text);
+  return rate.ok() ? Status() : rate.status().at(flag);
+}
+
+Status read_rest(Options* options) {
   if (!options->json_path.empty() && !options->json_path.ends_with(".json"))
     return error(Code::kInvalidArgument, "-J \"{}\" does not end in .json", options->json_path);
-  if (!options->link_rate.empty()) {
-    auto rate = parse_rate(options->link_rate);
-    if (!rate.ok()) return rate.status().at("--link-rate");
-  }
+  STRAIT_TRY(check_rate("--link-rate", options->link_rate));
+  STRAIT_TRY(check_rate("--bound-rate", options->bound_rate));
   const bool words =
       options->data == "random" || options->data == "normal" || options->data == "zeros";
   if (!words && !options->data.ends_with(".safetensors"))
@@ -171,26 +179,30 @@ Status read_rest(const Raw& raw, Options* options) {
   if (options->per_iteration_skip >= options->iterations)
     return error(Code::kInvalidArgument, "-K {} leaves none of -n {} iterations",
                  options->per_iteration_skip, options->iterations);
-  if (raw.local_register == 1)
-    options->notes.push_back("-R 1: host memory needs no registration; nothing changes");
-  if (raw.cta_policy >= 0) options->notes.push_back("-x: a host device has no CTAs; ignored");
+  if (options->cta_policy >= 0)
+    options->notes.push_back("-x: a host device has no CTAs; nothing changes");
   return {};
 }
 
 // What nccl-tests also refuses where the device cannot do it.
 Status refuse_unsupported(const Raw& raw) {
-  const char* const sentence = "{} needs a GPU and this program runs on host devices; leave it out";
-  if (raw.cuda_graph > 0) return error(Code::kInvalidUsage, fmt::runtime(sentence), "-G");
-  if (raw.local_register == 2) return error(Code::kInvalidUsage, fmt::runtime(sentence), "-R 2");
+  if (raw.cuda_graph > 0)
+    return error(Code::kInvalidUsage,
+                 "-G {}: there are no CUDA graphs on host devices, where this program runs; leave "
+                 "it out",
+                 raw.cuda_graph);
   if (raw.device_implementation > 0)
-    return error(Code::kInvalidUsage, fmt::runtime(sentence), "-D");
+    return error(Code::kInvalidUsage,
+                 "-D {}: there are no device kernels on host devices, where this program runs; "
+                 "leave it out",
+                 raw.device_implementation);
   return {};
 }
 
 Status finish(const Raw& raw, Options* options) {
   STRAIT_TRY(read_sizes(raw, options));
   STRAIT_TRY(read_operation(raw, options));
-  return read_rest(raw, options);
+  return read_rest(options);
 }
 
 }  // namespace
@@ -217,6 +229,20 @@ ParsedOptions parse_options(const std::string& program, int argc, const char* co
     return {std::nullopt, ExitCode::kInvalidUsage,
             fmt::format("{}: {}\n", program, status.message())};
   return {std::move(options), ExitCode::kSuccess, ""};
+}
+
+Result<int> parse_first_device(const char* text, int process) {
+  if (text == nullptr) return -1;
+  std::string_view digits = text;
+  const bool divides = digits.starts_with("r/");
+  if (divides) digits.remove_prefix(2);
+  int number = 0;
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < (divides ? 1 : 0))
+    return error(Code::kInvalidArgument, "NCCL_TESTS_DEVICE=\"{}\" is neither a number nor r/N",
+                 text);
+  return divides ? process / number : number;
 }
 
 Result<double> parse_bandwidth_floor(const char* text) {

@@ -39,6 +39,8 @@ struct Options {
   bool null_stream = false;
   int timeout_s = 0;
   bool unalign = false;
+  int local_register = 0;  // 1: ncclCommRegister, 2: symmetric windows
+  int cta_policy = -1;     // negative: the library's
   // what is reported
   bool cpu_time = false;
   bool timestamps = false;
@@ -48,12 +50,17 @@ struct Options {
   int average = 1;  // 0: rank 0, 1: mean, 2: min, 3: max over the ranks
   bool percentiles = false;
   bool median = false;
+  bool per_link = false;
+  bool progress = false;  // even where standard error is no terminal
   std::string json_path;
   // data, racks, compression
   std::string data = "random";
-  std::string compress;      // empty: as the environment says
-  std::string link_rate;     // the same
-  int racks = 0;             // the same
+  std::string compress;    // empty: as the environment says
+  std::string link_rate;   // the same
+  int racks = 0;           // the same
+  std::string bound_rate;  // of what leaves a rack, where the bound cannot take link_rate
+  double bound_latency_us = 0;
+  int first_device = -1;     // NCCL_TESTS_DEVICE: the number of this process's first device
   double min_bus_gbps = -1;  // NCCL_TESTS_MIN_BW: the average below 0.9 of it fails; negative: none
   // Flags that were accepted though a host device has nothing for them to change.
   std::vector<std::string> notes;
@@ -73,6 +80,10 @@ ParsedOptions parse_options(const std::string& program, int argc, const char* co
 
 // What NCCL_TESTS_MIN_BW says; null is none.
 Result<double> parse_bandwidth_floor(const char* text);
+
+// What NCCL_TESTS_DEVICE says for one process: a number, or "r/N" for its own divided by N; -1 for
+// null. On hosts it only names devices.
+Result<int> parse_first_device(const char* text, int process);
 
 // The library's settings that stand for the options, as name and value, for `ranks` ranks in all.
 using Setting = std::pair<std::string, std::string>;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "perf/data/number.hpp"
+#include "perf/engine/expected.hpp"
 
 namespace strait::perf {
 namespace {
@@ -37,11 +38,18 @@ Bench::Bench(const Context& context, int thread, std::span<Seat* const> seats, c
       thread_(thread),
       seats_(seats),
       test_(test),
-      problem_{test.type, test.kind, context.rank_count} {
-  for (const Seat* seat : seats_)
-    places_.push_back({context.collective.layout(test.elements, context.rank_count, seat->rank()),
+      // What only moves is any bits: those of inputs to a maximum.
+      problem_{test.type, context.collective.reduces ? test.kind : ReduceKind::kMax,
+               context.rank_count()} {
+  for (const Seat* seat : seats_) {
+    const Shape shape{test.elements, size_of(test.type), context.rank_count(), seat->rank(),
+                      test.root};
+    places_.push_back({shape,
+                       context.collective.layout(shape),
+                       context.collective.result(shape),
                        static_cast<ncclRedOp_t>(test.kind),
                        {}});
+  }
 }
 
 Status Bench::make_operations() {
@@ -80,25 +88,39 @@ std::byte* Bench::recv_of(size_t seat, Placement placement) const {
 void Bench::fill(Placement placement) const {
   for (size_t i = 0; i < seats_.size(); ++i) {
     const Layout& layout = places_[i].layout;
-    if (placement == Placement::kOutOfPlace)
-      std::memset(recv_of(i, placement), kPoison, layout.recv_count * size_of(test_.type));
+    std::memset(recv_of(i, placement), kPoison, layout.recv_count * size_of(test_.type));
     context_.reference.source().fill(problem_, seats_[i]->rank(), 0, layout.send_count,
                                      send_of(i, placement));
   }
 }
 
-Status Bench::launch(Placement placement, int aggregate) const {
-  const bool grouped = seats_.size() > 1 || aggregate > 1;
+Status Bench::launch_step(Placement placement, int step, int times) const {
+  const bool grouped = seats_.size() > 1 || times > 1;
   if (grouped) STRAIT_TRY(told("ncclGroupStart", ncclGroupStart()));
-  for (int again = 0; again < aggregate; ++again)
+  for (int again = 0; again < times; ++again)
     for (size_t i = 0; i < seats_.size(); ++i) {
       const Seat& seat = *seats_[i];
-      const Call call{send_of(i, placement), recv_of(i, placement), places_[i].layout.count,
-                      nccl_type(test_.type), places_[i].op,         test_.root,
-                      seat.comm(),           seat.stream()};
+      const Call call{send_of(i, placement),
+                      recv_of(i, placement),
+                      places_[i].layout.count,
+                      nccl_type(test_.type),
+                      places_[i].op,
+                      places_[i].shape,
+                      step,
+                      seat.comm(),
+                      seat.stream()};
       STRAIT_TRY(told("the collective", context_.collective.run(call)));
     }
   return grouped ? told("ncclGroupEnd", ncclGroupEnd()) : Status();
+}
+
+Status Bench::launch(Placement placement, int aggregate) const {
+  const Collective& collective = context_.collective;
+  if (collective.steps == nullptr) return launch_step(placement, 0, aggregate);
+  const int steps = collective.steps(context_.rank_count());
+  for (int again = 0; again < aggregate; ++again)
+    for (int step = 0; step < steps; ++step) STRAIT_TRY(launch_step(placement, step, 1));
+  return {};
 }
 
 Status Bench::wait() const {
@@ -119,14 +141,11 @@ Result<Times> Bench::run(Placement placement, const Repetitions& repetitions, in
 
 void Bench::make_expected(std::vector<std::byte>* shared) {
   const size_t element = size_of(test_.type);
-  const Collective& collective = context_.collective;
-  if (!collective.same_everywhere) {
-    for (size_t i = 0; i < seats_.size(); ++i) {
-      Place& place = places_[i];
+  if (!context_.collective.same_everywhere) {
+    for (Place& place : places_) {
       place.expected.resize(place.layout.recv_count * element);
-      collective.expected(context_.reference, problem_, place.layout,
-                          {seats_[i]->rank(), test_.root, 0, place.layout.recv_count},
-                          place.expected.data());
+      fill_expected(context_.reference, problem_, place.result, 0, place.layout.recv_count,
+                    place.expected.data());
     }
     return;
   }
@@ -136,9 +155,8 @@ void Bench::make_expected(std::vector<std::byte>* shared) {
   context_.team.local_barrier();
   const uint64_t first = count * static_cast<uint64_t>(thread_) / threads;
   const uint64_t end = count * (static_cast<uint64_t>(thread_) + 1) / threads;
-  collective.expected(context_.reference, problem_, places_[0].layout,
-                      {seats_[0]->rank(), test_.root, first, end - first},
-                      shared->data() + first * element);
+  fill_expected(context_.reference, problem_, places_[0].result, first, end - first,
+                shared->data() + first * element);
   context_.team.local_barrier();
 }
 
@@ -146,17 +164,21 @@ uint64_t Bench::check(Placement placement, const std::vector<std::byte>& shared)
   uint64_t wrong = 0;
   for (size_t i = 0; i < seats_.size(); ++i) {
     const uint64_t count = places_[i].layout.recv_count;
+    if (count == 0) continue;
     const std::byte* expected =
         context_.collective.same_everywhere ? shared.data() : places_[i].expected.data();
-    const Mismatch mismatch =
-        context_.collective.reduces
-            ? check_result(context_.reference, problem_, 0, count, recv_of(i, placement), expected)
-            : check_bytes(test_.type, count, recv_of(i, placement), expected);
+    // A sum comes in one piece.
+    const uint64_t first = places_[i].result.front().source_first;
+    const Mismatch mismatch = context_.collective.reduces
+                                  ? check_result(context_.reference, problem_, first, count,
+                                                 recv_of(i, placement), expected)
+                                  : check_bytes(test_.type, count, recv_of(i, placement), expected);
     wrong += mismatch.wrong;
     if (mismatch.wrong > 0)
       std::fprintf(stderr, "# wrong: rank %d, %s %s, %s: %s (%llu wrong in all)\n",
-                   seats_[i]->rank(), std::string(name_of(test_.type)).c_str(),
-                   std::string(name_of(test_.kind)).c_str(),
+                   context_.world_rank[static_cast<size_t>(seats_[i]->rank())],
+                   std::string(name_of(test_.type)).c_str(),
+                   context_.collective.reduces ? std::string(name_of(test_.kind)).c_str() : "none",
                    placement == Placement::kInPlace ? "in place" : "out of place",
                    mismatch.first.c_str(), static_cast<unsigned long long>(mismatch.wrong));
   }
@@ -181,6 +203,10 @@ Result<Traffic> Bench::traffic() const {
     traffic.wire_bytes += stats.coded_wire_bytes_sent;
   }
   return traffic;
+}
+
+Result<std::vector<uint64_t>> Bench::traffic_by_peer() const {
+  return error(Code::kInvalidUsage, "--per-link: this library does not tell; leave it out");
 }
 
 }  // namespace strait::perf

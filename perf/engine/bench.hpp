@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "perf/data/check.hpp"
 #include "perf/engine/context.hpp"
 #include "perf/engine/seat.hpp"
 #include "perf/engine/sweep.hpp"
@@ -38,10 +39,17 @@ class Bench {
   // XXH3 of what each of this thread's ranks received.
   std::vector<uint64_t> hashes(Placement placement) const;
   Result<Traffic> traffic() const;
+  // For each of this thread's ranks world_size pairs: value and wire bytes to each rank, by its
+  // number in the communicator.
+  Result<std::vector<uint64_t>> traffic_by_peer() const;
+  const Layout& layout() const { return places_.front().layout; }
+  const Shape& shape() const { return places_.front().shape; }
 
  private:
   struct Place {
+    Shape shape;
     Layout layout;
+    std::vector<Piece> result;
     ncclRedOp_t op = ncclSum;
     std::vector<std::byte> expected;  // where ranks receive different results
   };
@@ -49,6 +57,7 @@ class Bench {
   std::byte* send_of(size_t seat, Placement placement) const;
   std::byte* recv_of(size_t seat, Placement placement) const;
   Status launch(Placement placement, int aggregate) const;
+  Status launch_step(Placement placement, int step, int times) const;
   Status wait() const;
 
   const Context& context_;

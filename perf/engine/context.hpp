@@ -5,7 +5,9 @@
 
 #include <vector>
 
+#include "perf/data/reference.hpp"
 #include "perf/engine/alarm.hpp"
+#include "perf/engine/bound.hpp"
 #include "perf/engine/collective.hpp"
 #include "perf/engine/team.hpp"
 #include "perf/options.hpp"
@@ -18,8 +20,14 @@ struct Context {
   const Reference& reference;
   Team& team;
   Alarm& alarm;
-  int rank_count;
+  std::vector<int> world_rank;  // of this process's group, by rank in the communicator
+  std::vector<int> domain_of;   // the same
+  int color = 0;                // of the group
+  int world_size = 1;           // ranks of all groups
+  BoundRule bound;
   std::vector<std::byte> expected;  // of the running test, where every rank receives the same
+
+  int rank_count() const { return static_cast<int>(world_rank.size()); }
 };
 
 }  // namespace strait::perf

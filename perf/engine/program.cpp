@@ -16,23 +16,34 @@ int complain(ExitCode code, const std::string& program, const Status& status) {
   return exit_status(code);
 }
 
-std::string joined(int argc, char** argv) {
-  std::string line;
-  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
-  return line;
+const char* variable(const char* name) {
+  return std::getenv(name);
 }
 
-// Everything that can be refused before any process waits for another.
+// What the environment adds to the command line.
+Status read_environment(const LaunchEnvironment& environment, Options* options) {
+  STRAIT_ASSIGN(options->min_bus_gbps, parse_bandwidth_floor(variable("NCCL_TESTS_MIN_BW")));
+  STRAIT_ASSIGN(options->first_device,
+                parse_first_device(variable("NCCL_TESTS_DEVICE"), environment.rank));
+  return {};
+}
+
+// Everything that can be refused before any process waits for another. Every process looks at every
+// group, so that they refuse together.
 Status prepare(const Collective& collective, const Options& options, const Source& source,
-               int ranks) {
+               const Split& split, int process) {
   for (const DataType type : options.types) STRAIT_TRY(source.supports(type));
-  if (collective.rooted && options.root >= ranks)
-    return error(Code::kInvalidArgument, "-r {} is no rank of {}", options.root, ranks);
-  for (const char* name : {"NCCL_TESTS_SPLIT", "NCCL_TESTS_SPLIT_MASK"})
-    if (std::getenv(name) != nullptr)
-      return error(Code::kInvalidUsage,
-                   "{} is set, but splitting the ranks is not supported; unset it", name);
-  STRAIT_ASSIGN(const auto settings, library_settings(options, ranks));
+  const auto ranks_of = [&](const std::vector<int>& members) {
+    return static_cast<int>(members.size()) * options.threads * options.devices;
+  };
+  for (const auto& [color, members] : split.groups()) {
+    const int ranks = ranks_of(members);
+    if (collective.rooted && options.root >= ranks)
+      return error(Code::kInvalidArgument, "-r {} is no rank of {}", options.root, ranks);
+    if (collective.prepare != nullptr) STRAIT_TRY(collective.prepare(options, ranks));
+    STRAIT_TRY(library_settings(options, ranks).status());
+  }
+  STRAIT_ASSIGN(const auto settings, library_settings(options, ranks_of(split.members(process))));
   for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
   return {};
 }
@@ -41,7 +52,7 @@ Status prepare(const Collective& collective, const Options& options, const Sourc
 
 int run_program(const Collective& collective, int argc, char** argv) {
   const std::string program = collective.program;
-  const auto environment = detect_launch([](const char* name) { return std::getenv(name); });
+  const auto environment = detect_launch(variable);
   if (!environment.ok()) return complain(ExitCode::kInvalidUsage, program, environment.status());
   const ParsedOptions parsed = parse_options(program, argc, argv);
   if (!parsed.options) {
@@ -50,18 +61,20 @@ int run_program(const Collective& collective, int argc, char** argv) {
     return exit_status(parsed.exit_code);
   }
   Options options = *parsed.options;
-  const auto floor = parse_bandwidth_floor(std::getenv("NCCL_TESTS_MIN_BW"));
-  if (!floor.ok()) return complain(ExitCode::kInvalidUsage, program, floor.status());
-  options.min_bus_gbps = *floor;
+  if (const Status status = read_environment(*environment, &options); !status.ok())
+    return complain(ExitCode::kInvalidUsage, program, status);
+  const auto split = Split::read(variable, environment->size);
+  if (!split.ok()) return complain(ExitCode::kInvalidUsage, program, split.status());
   auto source = make_source(options.data);
   if (!source.ok()) return complain(ExitCode::kInvalidUsage, program, source.status());
-  const int ranks = environment->size * options.threads * options.devices;
-  if (const Status status = prepare(collective, options, **source, ranks); !status.ok())
+  if (const Status status = prepare(collective, options, **source, *split, environment->rank);
+      !status.ok())
     return complain(ExitCode::kInvalidUsage, program, status);
 
   auto launcher = launch(*environment);
   if (!launcher.ok()) return complain(ExitCode::kNcclError, program, launcher.status());
-  Session session(collective, options, **source, joined(argc, argv), *environment, **launcher);
+  Session session({collective, options, **source, *environment, *split, {argv, argv + argc}},
+                  **launcher);
   const ExitCode code = session.run();
   if (const Status status = (*launcher)->finish(); !status.ok())
     return complain(ExitCode::kNcclError, program, status);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/fd.hpp"
-#include "perf/engine/collective.hpp"
 #include "perf/engine/row.hpp"
 #include "perf/exit_code.hpp"
 #include "perf/options.hpp"
@@ -18,7 +17,8 @@ namespace strait::perf {
 
 // One rank as the header lists it.
 struct RankPlace {
-  int rank = 0;
+  int rank = 0;   // of the program
+  int color = 0;  // of its group
   int process = 0;
   int pid = 0;
   int domain = 0;
@@ -29,7 +29,7 @@ struct RankPlace {
 // What is known before the first test.
 struct Preamble {
   std::string program;
-  std::string command_line;
+  std::vector<std::string> arguments;
   std::string launcher;
   int processes = 1;
   int domain_count = 1;
@@ -37,6 +37,8 @@ struct Preamble {
   std::string compress;   // as asked for, or the environment says, or the library does by itself
   std::string link_rate;  // the same
   std::string check;      // how results are held against what is expected
+  std::string bound;      // how the shortest possible time is counted; empty: it is not
+  std::vector<std::string> notes;
   std::vector<RankPlace> places;
 };
 

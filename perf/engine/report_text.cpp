@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nccl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -30,7 +31,11 @@ std::string show_wrong(const Side& side) {
   return side.wrong ? fmt::format("{}", *side.wrong) : "N/A";
 }
 
-std::vector<Column> side_columns(const Options& options) {
+std::string show_bound(const Side& side) {
+  return side.bound_percent ? fitted(*side.bound_percent, 7) : "-";
+}
+
+std::vector<Column> side_columns(const Options& options, bool with_bound) {
   std::vector<Column> columns = {
       {8, "time", "(us)", [](const Side& side) { return fitted(side.time_us, 8); }},
       {7, "algbw", "(GB/s)", [](const Side& side) { return fitted(side.algorithm_gbps, 7); }},
@@ -39,9 +44,11 @@ std::vector<Column> side_columns(const Options& options) {
   };
   using Member = double Statistics::*;
   const auto add = [&](const char* name, const char* unit, Member member) {
-    columns.push_back(
-        {9, name, unit, [member](const Side& side) { return fitted((*side.each).*member, 9); }});
+    columns.push_back({9, name, unit, [member](const Side& side) {
+                         return fitted(side.each->statistics.*member, 9);
+                       }});
   };
+  if (with_bound) columns.push_back({7, "bound", "(%)", show_bound});
   if (options.per_iteration) {
     add("i_min", "(us)", &Statistics::min_us);
     add("i_max", "(us)", &Statistics::max_us);
@@ -57,11 +64,11 @@ std::vector<Column> side_columns(const Options& options) {
 
 class TextReport : public Report {
  public:
-  explicit TextReport(const Options& options)
-      : options_(options), columns_(side_columns(options)) {}
+  explicit TextReport(const Options& options) : options_(options) {}
 
   void begin(const Preamble& preamble) override {
     program_ = preamble.program;
+    columns_ = side_columns(options_, !preamble.bound.empty());
     const std::string step = options_.step_factor > 0
                                  ? fmt::format("{}(factor)", options_.step_factor)
                                  : fmt::format("{}(bytes)", options_.step_bytes);
@@ -78,11 +85,12 @@ class TextReport : public Report {
                options_.data, preamble.compress, preamble.domain_count, preamble.link_rate,
                preamble.launcher);
     fmt::print("# Strait: results are compared {}\n", preamble.check);
-    for (const std::string& note : options_.notes) fmt::print("# note: {}\n", note);
+    if (!preamble.bound.empty()) fmt::print("# Strait: bound: {}\n", preamble.bound);
+    for (const std::string& note : preamble.notes) fmt::print("# note: {}\n", note);
     fmt::print("#\n# Using devices\n");
     for (const RankPlace& place : preamble.places)
       fmt::print("#  Rank {:2} Group {:2} Pid {:6} on {:>10} device {:2} [host] rack {}\n",
-                 place.rank, 0, place.pid, place.host, place.device, place.domain);
+                 place.rank, place.color, place.pid, place.host, place.device, place.domain);
     print_headings();
     std::fflush(stdout);
   }
@@ -95,6 +103,10 @@ class TextReport : public Report {
     fmt::print("  {:12} {:7.2f}", row.wire_bytes, row.wire_saving);
     if (options_.timestamps) fmt::print("  {}", timestamp());
     fmt::print("\n");
+    for (const LinkBytes& link : row.links)
+      fmt::print("#   rank {} -> rank {}: {} B of values, {} B on the wire\n", link.from, link.to,
+                 link.value_bytes, link.wire_bytes);
+    for (const std::string& line : row.footnotes) fmt::print("# {}\n", line);
     std::fflush(stdout);
   }
 
@@ -146,7 +158,8 @@ class TextReport : public Report {
     while (std::fgets(line, sizeof(line), status) != nullptr)
       if (std::sscanf(line, "VmHWM: %ld kB", &kilobytes) == 1) break;
     std::fclose(status);
-    fmt::print("# Memory: {} MiB resident at most (process 0)\n", kilobytes / 1024);
+    fmt::print("# {:<20} : {} MiB resident at most (process 0)\n", "Host memory usage",
+               kilobytes / 1024);
   }
 
   const Options& options_;

@@ -14,7 +14,8 @@
 namespace strait::perf {
 
 struct Statistics {
-  double min_us = 0, max_us = 0, mean_us = 0, p50_us = 0, p99_us = 0;
+  double min_us = 0, max_us = 0, mean_us = 0, p50_us = 0, p95_us = 0, p99_us = 0;
+  double deviation_us = 0;
   double variation_percent = 0;  // standard deviation over mean
 };
 
@@ -40,17 +41,34 @@ inline Statistics statistics_of(std::vector<double> times_us) {
           times_us.back(),
           mean,
           median,
+          percentile(times_us, 0.95),
           percentile(times_us, 0.99),
+          deviation,
           mean > 0 ? 100 * deviation / mean : 0};
 }
+
+// The single iterations, each as long as its slowest rank.
+struct Iterations {
+  Statistics statistics;  // without those that -K leaves out
+  std::vector<double> times_us;
+  std::vector<std::vector<double>> by_process;  // the slowest rank of each process
+};
 
 // One of the two halves of a row.
 struct Side {
   double time_us = 0;
   double algorithm_gbps = 0;  // GB/s
   double bus_gbps = 0;
-  std::optional<uint64_t> wrong;   // absent with -c 0
-  std::optional<Statistics> each;  // of the single iterations, where they were timed
+  std::optional<double> bound_percent;  // the shortest possible time over the time; if it is known
+  std::optional<uint64_t> wrong;        // absent where nothing was checked
+  std::optional<Iterations> each;       // where they were timed
+};
+
+// What one rank sent to one rank of another rack, per iteration; out of place.
+struct LinkBytes {
+  int from = 0, to = 0;      // ranks of the program
+  uint64_t value_bytes = 0;  // before coding
+  uint64_t wire_bytes = 0;
 };
 
 struct Row {
@@ -64,6 +82,9 @@ struct Row {
   double wire_saving = 0;    // percent of the values' bytes on those edges
   uint64_t result_hash = 0;  // XXH3 of rank 0's result, out of place
   int iterations = 0;
+  double bound_us = 0;                 // the shortest possible time; 0: unknown, or nothing crosses
+  std::vector<LinkBytes> links;        // where they were asked for
+  std::vector<std::string> footnotes;  // of the collective
 };
 
 }  // namespace strait::perf

@@ -21,13 +21,31 @@ Seat::~Seat() {
   if (recv_ != nullptr) (void)ncclMemFree(recv_);
 }
 
+Status Seat::join(const ncclUniqueId& id, int rank_count, int cta_policy) {
+  if (cta_policy < 0)
+    return told("ncclCommInitRank", ncclCommInitRank(&comm_, rank_count, id, rank_));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.CTAPolicy = cta_policy;
+  return told("ncclCommInitRankConfig",
+              ncclCommInitRankConfig(&comm_, rank_count, id, rank_, &config));
+}
+
 Status Seat::make_stream() {
   return told("straitStreamCreate", straitStreamCreate(&stream_));
 }
 
 Status Seat::make_buffers(size_t bytes) {
+  bytes_ = bytes;
   STRAIT_TRY(told("ncclMemAlloc", ncclMemAlloc(&send_, bytes)));
   return told("ncclMemAlloc", ncclMemAlloc(&recv_, bytes));
+}
+
+Status Seat::register_buffers() {
+  return error(Code::kInvalidUsage, "-R: registration is not in this library yet; leave it out");
+}
+
+Status Seat::open_windows() {
+  return register_buffers();
 }
 
 Status Seat::synchronize() {

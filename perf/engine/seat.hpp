@@ -1,4 +1,4 @@
-// Seat: one rank of this process, with its communicator, stream and buffers. Owned by the session;
+// Seat: one rank of this process, with its communicator, stream and buffers. Owned by the crew;
 // after it is made, used by one thread. Buffers come from ncclMemAlloc and stay for the whole
 // sweep.
 #pragma once
@@ -20,15 +20,19 @@ class Seat {
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
 
-  int rank() const { return rank_; }
+  int rank() const { return rank_; }  // in the communicator
   ncclComm_t comm() const { return comm_; }
-  ncclComm_t* comm_slot() { return &comm_; }  // for ncclCommInitRank
   cudaStream_t stream() const { return stream_; }
   std::byte* send() const { return static_cast<std::byte*>(send_); }
   std::byte* recv() const { return static_cast<std::byte*>(recv_); }
 
+  // cta_policy: ncclConfig_t's CTAPolicy, or negative.
+  Status join(const ncclUniqueId& id, int rank_count, int cta_policy);
   Status make_stream();
   Status make_buffers(size_t bytes);
+  // The buffers, with ncclCommRegister or as symmetric windows; undone by the destructor.
+  Status register_buffers();
+  Status open_windows();
   // Waits for the stream and tells what failed on the communicator, if anything.
   Status synchronize();
 
@@ -36,8 +40,11 @@ class Seat {
   int rank_;
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr;
+  size_t bytes_ = 0;
   void* send_ = nullptr;
   void* recv_ = nullptr;
+  void* handles_[2] = {};
+  ncclWindow_t windows_[2] = {};
 };
 
 // Success, or the library's own sentence about the call that failed.

@@ -17,13 +17,20 @@ class Worker {
   Result<Row> measure(const Test& test, uint64_t* errors);
 
  private:
-  Result<Side> measure_side(Bench& bench, const Test& test, Placement placement, Row* row);
-  Result<Times> timed(Bench& bench, Placement placement, Row* row);
+  // traffic: the row that tells what crossed between racks, or null.
+  Result<Side> measure_side(Bench& bench, Placement placement, Row* traffic);
   Result<uint64_t> checked(Bench& bench, Placement placement);
   // One time from all threads' times, as -a asks.
   double combine(const std::vector<double>& times_us) const;
-  Side side_of(const Times& times, uint64_t bytes) const;
+  Side side_of(const Bench& bench, const Times& times) const;
+  void add_iterations(const Times& times, Side* side) const;
+  // Between racks, of everything since `before`.
+  Status add_traffic(const Bench& bench, const Traffic& before,
+                     const std::vector<uint64_t>& links_before, Row* row) const;
+  void add_links(const std::vector<uint64_t>& before, const std::vector<uint64_t>& after,
+                 Row* row) const;
   uint64_t compare_hashes(const Bench& bench, Row* row) const;
+  bool reports() const { return thread_ == 0 && context_.team.launcher().rank() == 0; }
 
   Context& context_;
   int thread_;

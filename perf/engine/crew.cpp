@@ -1,0 +1,122 @@
+#include "perf/engine/crew.hpp"
+
+#include <strait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace strait::perf {
+namespace {
+
+// What every rank tells of itself; crosses processes as bytes.
+struct RankFacts {
+  int pid;
+  int domain;
+  int device;  // -1: whichever is next on the host
+  char host[64];
+};
+
+}  // namespace
+
+Crew::Crew(const Options& options, const Split& split, Launcher& launcher)
+    : options_(options), split_(split), launcher_(launcher) {
+  const int first = split_.index(launcher_.rank()) * ranks_per_process();
+  for (int i = 0; i < ranks_per_process(); ++i) seats_.push_back(std::make_unique<Seat>(first + i));
+}
+
+std::vector<Seat*> Crew::seats_of(int thread) const {
+  const auto count = static_cast<size_t>(options_.devices);
+  std::vector<Seat*> seats;
+  for (size_t i = 0; i < count; ++i)
+    seats.push_back(seats_[static_cast<size_t>(thread) * count + i].get());
+  return seats;
+}
+
+// The id that the first process of this group has made.
+Result<ncclUniqueId> Crew::meet() {
+  const int leader = split_.leader(launcher_.rank());
+  ncclUniqueId id{};
+  if (launcher_.rank() == leader) STRAIT_TRY(told("ncclGetUniqueId", ncclGetUniqueId(&id)));
+  if (split_.groups().size() == 1) {
+    STRAIT_TRY(launcher_.broadcast(std::as_writable_bytes(std::span(&id, 1))));
+    return id;
+  }
+  STRAIT_ASSIGN(const std::vector<std::byte> all,
+                launcher_.all_gather(std::as_bytes(std::span(&id, 1))));
+  std::memcpy(&id, all.data() + static_cast<size_t>(leader) * sizeof(id), sizeof(id));
+  return id;
+}
+
+Status Crew::join_ranks(const ncclUniqueId& id, size_t first, size_t count) {
+  STRAIT_TRY(told("ncclGroupStart", ncclGroupStart()));
+  for (size_t i = first; i < first + count; ++i)
+    STRAIT_TRY(seats_[i]->join(id, rank_count(), options_.cta_policy));
+  return told("making the communicator", ncclGroupEnd());
+}
+
+Status Crew::join_in_threads(const ncclUniqueId& id) {
+  const auto per_thread = static_cast<size_t>(options_.devices);
+  std::vector<Status> verdicts(static_cast<size_t>(options_.threads));
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < verdicts.size(); ++t)
+    threads.emplace_back([&, t] { verdicts[t] = join_ranks(id, t * per_thread, per_thread); });
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& verdict : verdicts) STRAIT_TRY(verdict);
+  return {};
+}
+
+Status Crew::join() {
+  STRAIT_ASSIGN(const ncclUniqueId id, meet());
+  STRAIT_TRY(options_.parallel_init ? join_in_threads(id) : join_ranks(id, 0, seats_.size()));
+  STRAIT_TRY(make_buffers());
+  return register_buffers();
+}
+
+Status Crew::make_buffers() {
+  constexpr size_t kRoom = 16;  // for -u: one element of any type
+  for (const auto& seat : seats_) {
+    STRAIT_TRY(seat->make_buffers(static_cast<size_t>(options_.max_bytes) + kRoom));
+    if (!options_.null_stream) STRAIT_TRY(seat->make_stream());
+  }
+  return {};
+}
+
+Status Crew::register_buffers() {
+  if (options_.local_register == 0) return {};
+  // Windows are opened by all ranks together.
+  STRAIT_TRY(told("ncclGroupStart", ncclGroupStart()));
+  for (const auto& seat : seats_)
+    STRAIT_TRY(options_.local_register == 1 ? seat->register_buffers() : seat->open_windows());
+  return told("registering the buffers", ncclGroupEnd());
+}
+
+Result<std::vector<RankPlace>> Crew::gather_places() {
+  std::vector<RankFacts> mine;
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    straitCommStats_t stats{};
+    stats.size = sizeof(stats);
+    STRAIT_TRY(told("straitCommGetStats", straitCommGetStats(seats_[i]->comm(), &stats)));
+    const int device = options_.first_device < 0 ? -1 : options_.first_device + static_cast<int>(i);
+    RankFacts facts{::getpid(), stats.domain, device, {}};
+    ::gethostname(facts.host, sizeof(facts.host) - 1);
+    mine.push_back(facts);
+  }
+  STRAIT_ASSIGN(const std::vector<std::byte> bytes,
+                launcher_.all_gather(std::as_bytes(std::span(mine))));
+  std::vector<RankPlace> places;
+  for (size_t rank = 0; rank < bytes.size() / sizeof(RankFacts); ++rank) {
+    RankFacts facts;
+    std::memcpy(&facts, bytes.data() + rank * sizeof(RankFacts), sizeof(RankFacts));
+    const int index = static_cast<int>(rank), process = index / ranks_per_process();
+    const auto before = std::count_if(places.begin(), places.end(), [&](const RankPlace& place) {
+      return place.host == facts.host;
+    });
+    places.push_back({index, split_.color(process), process, facts.pid, facts.domain,
+                      facts.device < 0 ? static_cast<int>(before) : facts.device, facts.host});
+  }
+  return places;
+}
+
+}  // namespace strait::perf
