@@ -2,8 +2,6 @@
 // GPUs share, so that both make the same one. Pure functions, any thread; some ten instructions.
 #pragma once
 
-#include <algorithm>
-
 #include "codec/kernels.hpp"
 
 namespace strait::codec {
@@ -34,7 +32,8 @@ constexpr Window cheapest_window(const Shape& shape, const ExponentBins& bins,
   const auto escape_bytes = static_cast<uint32_t>(shape.top_bytes());
   Window best = {shape.exponent_bits, 0, 0};
   uint32_t best_bytes = best.width * plane_bytes;
-  const int widths = std::min(kSearchedWidths, shape.exponent_bits - 1);
+  const int widths =
+      shape.exponent_bits > kSearchedWidths ? kSearchedWidths : shape.exponent_bits - 1;
   for (int width = widths; width >= 1; --width) {
     const uint32_t escapes = places.outside[width - 1];
     const uint32_t total = static_cast<uint32_t>(width) * plane_bytes + escapes * escape_bytes;
