@@ -37,6 +37,18 @@ typedef struct {
 ncclResult_t straitCommGetStats(ncclComm_t comm, straitCommStats_t* stats);
 ncclResult_t straitCommResetStats(ncclComm_t comm);
 
+/* Options of one call, in the list `ext` of ncclCollConfig_t, under this library's vendor id; NCCL
+ * itself ignores them. They speak of what leaves a domain, change no result, and may differ between
+ * ranks. */
+#define STRAIT_VENDOR_ID 0x6d2f17
+#define STRAIT_OPTION_COMPRESS 1 /* val.i: one of the four below */
+#define STRAIT_OPTION_CHECKSUM 2 /* val.i: 1 checks the payload of every coded chunk, 0 does not \
+                                  */
+#define STRAIT_COMPRESS_OFF 0
+#define STRAIT_COMPRESS_FAST 1
+#define STRAIT_COMPRESS_DENSE 2
+#define STRAIT_COMPRESS_AUTO 3
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "base/algorithms.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
 
@@ -87,6 +88,9 @@ Status assign(Config& config, const Field& field, const std::string& value) {
     STRAIT_ASSIGN(config.*field.number, number_in_range(field.row, value));
   } else if (field.row.type == SettingType::kChoice) {
     STRAIT_ASSIGN(config.*field.text, choice_of(field.row, value));
+  } else if (field.row.type == SettingType::kAlgorithms) {
+    STRAIT_TRY(check_algorithms(value));
+    config.*field.text = value;
   } else {
     config.*field.text = value;
   }

@@ -13,7 +13,7 @@
 
 namespace strait {
 
-enum class SettingType { kInteger, kSize, kRate, kText, kChoice };
+enum class SettingType { kInteger, kSize, kRate, kText, kChoice, kAlgorithms };
 
 template <SettingType type>
 struct SettingValue {
@@ -25,6 +25,11 @@ struct SettingValue<SettingType::kText> {
 };
 template <>
 struct SettingValue<SettingType::kChoice> {
+  using Type = std::string;
+};
+
+template <>
+struct SettingValue<SettingType::kAlgorithms> {
   using Type = std::string;
 };
 

@@ -61,6 +61,9 @@ class Communicator {
   int device() const { return parts_.device; }
   const Topology& topology() const { return parts_.topology; }
 
+  // Ok if this rank's choice for the request can respect its limits; the same on all ranks.
+  Status check_limits(const Request& request) const;
+
   uint64_t take_ticket();
   // Carries out the operations together: collectives in order, sends and receives beside them.
   Status run(uint64_t ticket, const std::vector<Operation>& operations);
@@ -83,6 +86,7 @@ class Communicator {
   Result<Plan> plan_for(const Request& request) const;
   std::vector<Chain> make_chains(const std::vector<Operation>& operations);
   std::unique_ptr<HostExecution> make_execution(const Operation& operation, std::byte* work);
+  codec::Options codec_of(const WireWishes& wishes) const;
   Status copy_to_self(const std::vector<Operation>& operations) const;
   bool is_to_self(const Request& request) const;
   bool is_idle(const Operation& operation) const;  // nothing to do: no elements, or to itself

@@ -7,11 +7,21 @@
 
 namespace strait {
 
+// What one call wants of the wires between domains, in place of the communicator's settings. Ranks
+// may differ in it.
+enum class CompressWish : uint8_t { kNone, kOff, kFast, kDense, kAuto };
+enum class ChecksumWish : uint8_t { kNone, kOff, kOn };
+struct WireWishes {
+  CompressWish compress = CompressWish::kNone;
+  ChecksumWish checksum = ChecksumWish::kNone;
+};
+
 struct Operation {
   Request request;
   Arithmetic arithmetic;
   const void* input = nullptr;
   void* output = nullptr;
+  WireWishes wires = {};
 };
 
 // The scalar of a pre-mul-sum (one element of the request's type) is copied now; null for the other
@@ -21,7 +31,8 @@ inline Operation make_operation(const Request& request, int rank_count, const vo
   return {.request = request,
           .arithmetic = make_arithmetic(request.type, request.reduce, rank_count, scalar),
           .input = input,
-          .output = output};
+          .output = output,
+          .wires = {}};
 }
 
 }  // namespace strait

@@ -28,9 +28,10 @@ class PlanCache {
 
  private:
   static constexpr size_t kPlansMax = 1024;
-  using Key = std::tuple<Collective, DataType, ReduceKind, uint64_t, int>;
+  using Key = std::tuple<Collective, DataType, ReduceKind, uint64_t, int, Limits>;
   static Key key(const Request& request) {
-    return {request.collective, request.type, request.reduce, request.count, request.root};
+    return {request.collective, request.type, request.reduce,
+            request.count,      request.root, request.limits};
   }
 
   std::map<Key, std::unique_ptr<BoundPlan>> plans_;

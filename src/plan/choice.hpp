@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/algorithms.hpp"
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "plan/plan.hpp"
@@ -15,16 +16,6 @@
 
 namespace strait {
 
-enum class Algorithm : uint8_t {
-  kRing,
-  kTree,          // double binary tree
-  kOneShot,       // direct: every rank sends everything to everyone
-  kTwoShot,       // direct: each shard's owner collects, reduces, gives back
-  kDirect,        // direct for rooted collectives and all-to-all: one hop
-  kHierarchical,  // two levels: domain, between domains per rail, domain
-  kPointToPoint,
-};
-
 struct Choice {
   Algorithm algorithm = Algorithm::kRing;
   int lanes = 1;
@@ -32,11 +23,9 @@ struct Choice {
   std::string reason;  // for the log
 };
 
-std::string_view name_of(Algorithm algorithm);
-
 // Depends on its arguments only. Where the collective has no such algorithm as the setting asks
 // for, the choice is made as for auto and the reason says so; a setting that is no algorithm at all
-// is an error.
+// is an error. The request's own limits come after the setting's, and may insist.
 Result<Choice> choose(const Request& request, const Topology& topology, const Config& config);
 
 // The plan of one rank. Pure: any rank can make any rank's plan.

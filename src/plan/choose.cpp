@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "plan/planners.hpp"
 
@@ -25,6 +26,8 @@ constexpr uint64_t kChainBytesPerRank = 64 << 10;
 constexpr uint64_t kRingBytesPerRank = 4 << 10;
 // More lanes overlap one lane's waiting with another's work; beyond four they only cost links.
 constexpr int kAutoLanesMax = 4;
+// Whatever a program asks for: as many as STRAIT_LANES takes.
+constexpr int kLanesMax = 32;
 // Messages of more lanes should not fall below this: a wake-up costs about as much as moving it.
 constexpr uint64_t kPieceBytesMin = 32 << 10;
 constexpr uint64_t kWidestElement = 8;  // bytes, of any type
@@ -143,13 +146,19 @@ int block_count(const Case& it, Algorithm algorithm) {
   return 1;
 }
 
+// Bounds of the call come before those of the communicator; the setting LANES is exact.
 int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
   if (algorithm == Algorithm::kPointToPoint) return 1;
   if (config.lanes > 0) return static_cast<int>(config.lanes);
+  const Limits& limits = it.request.limits;
+  const int64_t low = limits.lanes_min > 0 ? limits.lanes_min : config.lanes_min;
+  const int64_t high = limits.lanes_max > 0 ? limits.lanes_max : config.lanes_max;
   const uint64_t block_bytes = it.request.count * size_of(it.request.type) /
                                static_cast<uint64_t>(block_count(it, algorithm));
-  return static_cast<int>(
+  const auto lanes = static_cast<int64_t>(
       std::clamp<uint64_t>(block_bytes / kPieceBytesMin, 1, uint64_t{kAutoLanesMax}));
+  const int64_t most = high > 0 ? std::min<int64_t>(high, kLanesMax) : kLanesMax;
+  return static_cast<int>(std::min(std::max(lanes, low), most));
 }
 
 // The largest piece that fits, made smaller so that all rounds move about the same.
@@ -172,12 +181,39 @@ uint64_t choose_piece(const Case& it, const Choice& choice, const Config& config
   return std::min(most, (even + kSplitUnit - 1) / kSplitUnit * kSplitUnit);
 }
 
-std::optional<Algorithm> parse_algorithm(std::string_view name) {
-  for (const Algorithm algorithm :
-       {Algorithm::kRing, Algorithm::kTree, Algorithm::kOneShot, Algorithm::kTwoShot,
-        Algorithm::kDirect, Algorithm::kHierarchical, Algorithm::kPointToPoint})
-    if (name_of(algorithm) == name) return algorithm;
+// What the collective has of the set, best first.
+std::optional<Algorithm> best_of(const Case& it, AlgorithmSet allowed) {
+  const bool small = it.bytes <= kOneShotBytesMax;
+  const std::array<Algorithm, 6> small_first = {Algorithm::kOneShot, Algorithm::kDirect,
+                                                Algorithm::kTree,    Algorithm::kTwoShot,
+                                                Algorithm::kRing,    Algorithm::kHierarchical};
+  const std::array<Algorithm, 6> large_first = {
+      it.domains > 1 ? Algorithm::kHierarchical : Algorithm::kTwoShot,
+      it.domains > 1 ? Algorithm::kTwoShot : Algorithm::kHierarchical,
+      Algorithm::kRing,
+      Algorithm::kDirect,
+      Algorithm::kTree,
+      Algorithm::kOneShot};
+  for (const Algorithm algorithm : small ? small_first : large_first)
+    if (allowed.holds(algorithm) && find_planner(it.request.collective, algorithm) != nullptr)
+      return algorithm;
   return std::nullopt;
+}
+
+// Makes the choice one of the set, if the collective has one; says so in the reason.
+bool keep_to(const Case& it, AlgorithmSet allowed, std::string_view who, Choice& choice) {
+  if (allowed.all() || it.ranks == 1) return true;
+  const auto best = allowed.holds(choice.algorithm) ? choice.algorithm : best_of(it, allowed);
+  if (!best) return false;
+  choice.algorithm = *best;
+  choice.reason = fmt::format("{} asks for it", who);
+  return true;
+}
+
+Choice sized(const Case& it, Choice choice, const Config& config) {
+  choice.lanes = choose_lanes(it, choice.algorithm, config);
+  choice.piece = choose_piece(it, choice, config);
+  return choice;
 }
 
 }  // namespace
@@ -192,22 +228,21 @@ Result<Choice> choose(const Request& request, const Topology& topology, const Co
   choice.algorithm = preference.algorithm;
   choice.reason = preference.reason;
   if (it.ranks == 1) choice.reason = "one rank: a copy";
-  if (config.algorithm != "auto") {
-    const std::optional<Algorithm> asked = parse_algorithm(config.algorithm);
-    if (!asked)
-      return error(Code::kInvalidArgument, "STRAIT_ALGO: '{}' is no algorithm; auto always works",
-                   config.algorithm);
-    if (find_planner(request.collective, *asked) != nullptr) {
-      choice.algorithm = *asked;
-      choice.reason = "STRAIT_ALGO asks for it";
-    } else {
-      choice.reason = fmt::format("{} has no {}; {}", name_of(request.collective), config.algorithm,
-                                  choice.reason);
-    }
-  }
-  choice.lanes = choose_lanes(it, choice.algorithm, config);
-  choice.piece = choose_piece(it, choice, config);
-  return choice;
+  if (is_point_to_point(request.collective)) return sized(it, std::move(choice), config);
+  const auto setting = algorithms_for(name_of(request.collective), config.algorithm);
+  if (!setting.ok()) return setting.status().at("STRAIT_ALGO");
+  const bool kept = keep_to(it, *setting, "STRAIT_ALGO", choice);
+  if (!kept)
+    choice.reason = fmt::format("{} has no {}; {}", name_of(request.collective), config.algorithm,
+                                choice.reason);
+  const Limits& limits = request.limits;
+  if ((setting->all() || !kept) && !keep_to(it, limits.algorithms, "the call", choice) &&
+      limits.insists)
+    return error(Code::kInvalidArgument,
+                 "{} has none of the algorithms that the call's algSelection allows; add one of "
+                 "its own or set forceAlgSelection to 0",
+                 name_of(request.collective));
+  return sized(it, std::move(choice), config);
 }
 
 }  // namespace strait

@@ -1,12 +1,7 @@
 #include "plan/planners.hpp"
 
-#include <array>
-
 namespace strait {
 namespace {
-
-constexpr std::array<std::string_view, 7> kAlgorithmNames = {
-    "ring", "tree", "one_shot", "two_shot", "direct", "hierarchical", "point_to_point"};
 
 bool has_root(Collective collective) {
   switch (collective) {
@@ -54,10 +49,6 @@ Planner find_planner(Collective collective, Algorithm algorithm) {
   for (const PlannerRow& row : planner_rows())
     if (row.collective == collective && row.algorithm == algorithm) return row.planner;
   return nullptr;
-}
-
-std::string_view name_of(Algorithm algorithm) {
-  return kAlgorithmNames[static_cast<size_t>(algorithm)];
 }
 
 Result<Plan> make_plan(const Request& request, const Topology& topology, const Choice& choice,

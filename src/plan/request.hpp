@@ -3,10 +3,12 @@
 // what NCCL's counts mean.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "base/algorithms.hpp"
 #include "base/types.hpp"
 
 namespace strait {
@@ -25,12 +27,23 @@ enum class Collective : uint8_t {
 };
 inline constexpr int kCollectiveCount = 10;
 
+// What the caller of one call leaves to the library's choice.
+struct Limits {
+  AlgorithmSet algorithms;
+  bool insists = false;  // it is an error if the collective has none of the algorithms
+  int lanes_min = 0;     // 0: no bound
+  int lanes_max = 0;     // 0: no bound; wins over lanes_min
+
+  auto operator<=>(const Limits&) const = default;
+};
+
 struct Request {
   Collective collective = Collective::kAllReduce;
   DataType type = DataType::kFloat32;
   ReduceKind reduce = ReduceKind::kSum;
   uint64_t count = 0;
   int root = 0;  // root of rooted collectives; peer of send and receive
+  Limits limits = {};
 
   bool operator==(const Request&) const = default;
 };

@@ -12,8 +12,15 @@ constexpr int kCallShift = 11;
 constexpr int kHashShift = 21;
 constexpr uint32_t kCallMask = 0x3ff;
 
-uint32_t hash_of(uint64_t count, int root) {
-  const uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(root) << 32;
+uint32_t hash_of(const Request& request) {
+  const Limits& limits = request.limits;
+  uint64_t mixed = (request.count + 1) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(request.root)
+                                                                   << 32;
+  if (limits != Limits{})
+    mixed ^=
+        (uint64_t{limits.algorithms.bits} << 16 | static_cast<uint64_t>(limits.lanes_min) << 8 |
+         static_cast<uint64_t>(limits.lanes_max)) *
+        0xd6e8feb86659fd93u;
   return static_cast<uint32_t>((mixed * 0xbf58476d1ce4e5b9u) >> 53);  // 11 bits
 }
 
@@ -24,8 +31,7 @@ uint32_t tag_of(const Request& request, uint64_t call) {
   const uint32_t reduce = reduces(request.collective) ? static_cast<uint32_t>(request.reduce) : 0;
   return static_cast<uint32_t>(request.collective) |
          static_cast<uint32_t>(request.type) << kTypeShift | reduce << kReduceShift |
-         (static_cast<uint32_t>(call) & kCallMask) << kCallShift |
-         hash_of(request.count, request.root) << kHashShift;
+         (static_cast<uint32_t>(call) & kCallMask) << kCallShift | hash_of(request) << kHashShift;
 }
 
 std::string describe_tag(uint32_t tag) {

@@ -15,14 +15,41 @@ EXPORTED = re.compile(r"^(?:nccl|pnccl|strait)\w*$")
 NEEDED = re.compile(r"^(?:libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\+\+|"
                     r"ld-linux[\w-]*)\.so\.\d+$")
 
+DECLARED = re.compile(r"NCCL_DECLARE\(\s*[\w\s*]+?,\s*([A-Z]\w*),")
+
 LIBRARY = sys.argv[-1]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def output_of(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+def exported_by(library):
+    return {line.split()[-1].split("@")[0]: line.split()[-2] for line in
+            output_of("nm", "-D", "--defined-only", library).splitlines()}
+
+
 class Surface(unittest.TestCase):
+    def test_exports_what_the_header_declares(self):
+        with open(os.path.join(ROOT, "include/nccl.h"), encoding="utf-8") as file:
+            names = {f"nccl{name}" for name in DECLARED.findall(file.read())}
+        self.assertEqual(len(names), 73)
+        exported = exported_by(LIBRARY)
+        missing = sorted(names - exported.keys())
+        self.assertEqual(missing, sorted(self.missing_by_the_table()))
+        there = names - set(missing)
+        self.assertEqual({exported[name] for name in there}, {"W"}, "nccl names are weak")
+        self.assertEqual({exported[f"p{name}"] for name in there}, {"T"}, "pnccl names are strong")
+
+    def missing_by_the_table(self):
+        with open(os.path.join(ROOT, "src/api/README.md"), encoding="utf-8") as file:
+            row = re.search(r"^\| missing \(\d+\) \| (.*) \|$", file.read(), re.MULTILINE)
+        return [f"nccl{name}" for name in row.group(1).split(", ")] if row else []
+
+    def test_the_table_of_functions_is_up_to_date(self):
+        subprocess.run([os.path.join(ROOT, "tools/api_table"), "--check"], check=True)
+
     def test_exports_only_the_api(self):
         names = [line.split()[-1].split("@")[0] for line in
                  output_of("nm", "-D", "--defined-only", LIBRARY).splitlines()]
