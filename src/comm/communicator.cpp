@@ -45,19 +45,31 @@ Communicator::Communicator(Parts parts)
 
 Communicator::~Communicator() = default;
 
-                .codec = codec_of(operation.wires),
-                .chooses_mode = operation.wires.compress == CompressWish::kNone
-                                    ? parts_.config.compress == "auto"
-                                    : operation.wires.compress == CompressWish::kAuto};
+std::shared_ptr<Communicator> Communicator::make(Parts parts) {
+  auto made = std::make_shared<Communicator>(std::move(parts));
+  Station& station = *made->parts_.station;
+  std::lock_guard lock(station.mutex);
+  std::erase_if(station.users, [](const auto& user) { return user.expired(); });
+  station.users.push_back(made);
+  return made;
+}
+
+std::string Communicator::next_child(const std::string& purpose) {
+  std::lock_guard lock(mutex_);
+  return fmt::format("{} {}", purpose, children_[purpose]++);
+}
+
 Status Communicator::check_limits(const Request& request) const {
   if (!request.limits.insists) return Status();
   return choose(request, parts_.topology, parts_.config).status();
 }
 
-                .codec = codec_of(operation.wires),
-                .chooses_mode = operation.wires.compress == CompressWish::kNone
-                                    ? parts_.config.compress == "auto"
-                                    : operation.wires.compress == CompressWish::kAuto};
+std::string Communicator::peek_child(const std::string& purpose) const {
+  std::lock_guard lock(mutex_);
+  const auto found = children_.find(purpose);
+  return fmt::format("{} {}", purpose, found == children_.end() ? 0 : found->second);
+}
+
 uint64_t Communicator::take_ticket() {
   std::lock_guard lock(mutex_);
   return tickets_++;
