@@ -10,6 +10,15 @@
 #ifndef NCCL_H_
 #define NCCL_H_
 
+/* The level of NCCL; in this file, since build scripts look for these lines here. */
+#define NCCL_MAJOR 2
+#define NCCL_MINOR 32
+#define NCCL_PATCH 3
+#define NCCL_SUFFIX ""
+#define NCCL_VERSION_CODE 23203
+#define NCCL_VERSION(X, Y, Z) \
+  (((X) <= 2 && (Y) <= 8) ? (X)*1000 + (Y)*100 + (Z) : (X)*10000 + (Y)*100 + (Z))
+
 #include "nccl_types.h"
 
 #ifdef __cplusplus

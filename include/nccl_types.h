@@ -13,14 +13,6 @@
 #endif
 #endif
 
-#define NCCL_MAJOR 2
-#define NCCL_MINOR 32
-#define NCCL_PATCH 3
-#define NCCL_SUFFIX ""
-#define NCCL_VERSION_CODE 23203
-#define NCCL_VERSION(X, Y, Z) \
-  (((X) <= 2 && (Y) <= 8) ? (X)*1000 + (Y)*100 + (Z) : (X)*10000 + (Y)*100 + (Z))
-
 #ifdef __cplusplus
 extern "C" {
 #endif
