@@ -180,8 +180,7 @@ Status HostExecution::receive_coded(const Piece& piece, const Message& message, 
       return error(Code::kInternalError, "{}: a chunk of {} bytes does not fit the next slot of {}",
                    name(), message.bytes.size(), send->held.size());
     std::memcpy(send->held.data(), message.bytes.data(), message.bytes.size());
-    count_bytes(traffic_->coded_value_bytes, piece.count * element_bytes_);
-    count_bytes(traffic_->coded_wire_bytes, message.bytes.size());
+    count_coded(*send, piece.count * element_bytes_, message.bytes.size());
     send->commit(message.bytes.size(), tag_);
     return Status();
   }
@@ -249,9 +248,15 @@ void HostExecution::send_coded(const Piece& piece, const void* values, SendPort&
   const size_t bytes = call_.chooses_mode ? encode_as_chosen(piece, values, send)
                                           : codec::encode(call_.arithmetic.type, values,
                                                           piece.count, send.held, call_.codec);
-  count_bytes(traffic_->coded_value_bytes, piece.count * element_bytes_);
-  count_bytes(traffic_->coded_wire_bytes, bytes);
+  count_coded(send, piece.count * element_bytes_, bytes);
   send.commit(bytes, tag_);
+}
+
+void HostExecution::count_coded(SendPort& send, size_t value_bytes, size_t wire_bytes) {
+  count_bytes(traffic_->coded_value_bytes, value_bytes);
+  count_bytes(traffic_->coded_wire_bytes, wire_bytes);
+  count_bytes(send.coded_value_bytes, value_bytes);
+  count_bytes(send.coded_wire_bytes, wire_bytes);
 }
 
 size_t HostExecution::encode_as_chosen(const Piece& piece, const void* values, SendPort& send) {

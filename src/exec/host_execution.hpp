@@ -78,6 +78,7 @@ class HostExecution {
   Output destination(const Piece& piece, SendPort* send) const;
   void send_value(const Piece& piece, const Operand& value, SendPort& send);
   void send_coded(const Piece& piece, const void* values, SendPort& send);
+  void count_coded(SendPort& send, size_t value_bytes, size_t wire_bytes);
   size_t encode_as_chosen(const Piece& piece, const void* values, SendPort& send);
 
   Status named(const Status& status) const;

@@ -4,6 +4,7 @@
 // communicator's work.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct SendPort {
   SendLink* link = nullptr;
   std::span<std::byte> held;  // taken, not yet committed
   WirePolicy policy;          // of coded chunks, where the mode is not given
+  // Of coded chunks so far; one thread counts, any reads. Partner: Connections::coded_to.
+  std::atomic<uint64_t> coded_value_bytes{0};
+  std::atomic<uint64_t> coded_wire_bytes{0};
 
   // The slot to fill; empty if none is free now.
   std::span<std::byte> take() {
