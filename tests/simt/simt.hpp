@@ -27,7 +27,8 @@ struct Launch {
 
 struct Options {
   // Blocks that may be under way at the same time. A block that waits for memory makes room for the
-  // next to start, up to this number; who waits for a block beyond it waits in vain.
+  // next to start, up to this number and 65,536 threads; who waits for a block beyond waits in
+  // vain.
   uint32_t blocks_at_once = 256;
   // For the whole launch. A kernel that takes longer is stopped and described.
   int64_t deadline_ms = 60'000;

@@ -34,7 +34,7 @@ BANS = (
          "use base/units.hpp or std::from_chars, which refuse what is not a number"),
     _ban("sleep", _call("usleep|sleep|nanosleep"),
          "wait on a Doorbell or poll with a Deadline, so that an abort wakes it",
-         library_only=True),
+         library_only=True, except_in=("src/base/device_thread.cuh",)),
     _ban("endl", r"\bstd::endl\b", r"write '\n'; flush where it matters"),
     _ban("assert", _call("assert"), "STRAIT_CHECK(condition, why), which stays on in release"),
     _ban("goto", r"\bgoto\b", "return early, or name the block as a function"),

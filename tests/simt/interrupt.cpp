@@ -1,0 +1,41 @@
+#include "simt/interrupt.hpp"
+
+#include <csignal>
+#include <mutex>
+
+#include "simt/block.hpp"
+
+namespace strait::simt {
+namespace {
+
+// A real-time signal that neither the C library nor the programs under test use.
+int signal_number() {
+  return SIGRTMIN + 7;
+}
+
+void handle(int) {
+  Block::interrupted();
+}
+
+}  // namespace
+
+void allow_interrupts() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action = {};
+    action.sa_handler = handle;
+    // The handler may never return, so that the signal must not stay blocked.
+    action.sa_flags = SA_NODEFER | SA_RESTART;
+    sigaction(signal_number(), &action, nullptr);
+  });
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal_number());
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void interrupt(pthread_t carrier) {
+  pthread_kill(carrier, signal_number());
+}
+
+}  // namespace strait::simt
