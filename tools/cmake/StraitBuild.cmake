@@ -58,7 +58,14 @@ function(strait_folder name)
   set_property(GLOBAL APPEND PROPERTY STRAIT_FOLDERS strait_${name})
 endfunction()
 
-# strait_tests(NAME): one GoogleTest program build/bin/test_NAME of every .cpp in this folder, each test known to ctest.
+# strait_standin_kernels(TARGET...): object libraries of strait_simt_kernels whose kernels the tests' stand-in driver
+# launches (tests/standin).
+function(strait_standin_kernels)
+  set_property(GLOBAL APPEND PROPERTY STRAIT_STANDIN_KERNELS ${ARGN})
+endfunction()
+
+# strait_tests(NAME [PROPERTY VALUE]...): one GoogleTest program build/bin/test_NAME of every .cpp in this folder, each
+# test known to ctest, with those properties.
 function(strait_tests name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
@@ -73,5 +80,5 @@ function(strait_tests name)
   endif()
   target_compile_definitions(test_${name} PRIVATE
     STRAIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRAIT_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300 ${ARGN})
 endfunction()

@@ -91,7 +91,6 @@ enum DeviceAttribute : int {
   kUnifiedAddressing = 41,
   kComputeMajor = 75,
   kComputeMinor = 76,
-  kStreamWaitValueNor = 93,
   kCooperativeLaunch = 95,
   kSharedBytesPerBlockOptIn = 97,
   kVirtualMemory = 102,
