@@ -1,6 +1,7 @@
 #include "simt/block.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "simt/crew.hpp"
 
@@ -108,6 +109,10 @@ void Block::run(uint64_t number) {
     switch_context(home_, running_->context);
     busy_ = true;
   }
+  if (stack_used_ != 0) {
+    crew_.fail(error(Code::kCudaError, "{}: {}: has used {} bytes of stack; raise stack_bytes",
+                     crew_.launch().name, thread_name(*running_), std::exchange(stack_used_, 0)));
+  }
   thread_place = &kNoThread;
   check_canaries();
   if (ended_ < threads_.size() && crew_.stopped()) crew_.report(number_, describe());
@@ -133,11 +138,14 @@ void Block::check_canaries() {
 void Block::entry() {
   entered();
   Block& block = *current_;
+  std::string thrown;
   try {
     block.body_();
   } catch (const std::exception& problem) {
-    block.fail(fmt::format("threw an exception, which no kernel can: {}", problem.what()));
+    thrown = fmt::format("threw an exception, which no kernel can: {}", problem.what());
   }
+  // Behind the handler, so that the exception is gone.
+  if (!thrown.empty()) block.fail(std::move(thrown));
   block.end_thread();
 }
 

@@ -55,8 +55,12 @@ class Block {
  private:
   static constexpr uint32_t kBarriers = 16;
   static constexpr uint32_t kRecent = 4;
-  // The guard page, and room for a message about a stack that is nearly full.
-  static constexpr size_t kStackReserve = 10 << 10;
+  // The guard page, and room for what the layer does at its door; the address sanitizer takes more.
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr size_t kStackReserve = 28 << 10;
+#else
+  static constexpr size_t kStackReserve = 6 << 10;
+#endif
 
   struct Thread {
     ThreadPlace place;
@@ -157,7 +161,8 @@ class Block {
   uint32_t lane_ = 0;   // of it
   uint32_t turns_ = 0;  // that are left to this warp; always 0 when the order is drawn
   uint32_t ended_ = 0;
-  uint32_t quiet_ = 0;  // polls in a row that saw nothing new
+  size_t stack_used_ = 0;  // when that is too much
+  uint32_t quiet_ = 0;     // polls in a row that saw nothing new
   uint32_t rests_ = 0;
   uint64_t random_ = 0;        // 0: in order
   volatile bool busy_ = true;  // the layer is at work outside of a fibre, or rests

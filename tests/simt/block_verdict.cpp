@@ -60,10 +60,11 @@ std::string Block::describe() const {
   return text;
 }
 
+// There is no room here for a message; run() makes it on its own stack.
 void Block::stack_is_full(const unsigned char* here) {
   const Context& context = running_->context;
-  fail(fmt::format("has used {} bytes of stack; raise stack_bytes",
-                   context.bottom + context.bytes - here));
+  stack_used_ = static_cast<size_t>(context.bottom + context.bytes - here);
+  leave();
 }
 
 void Block::bad_mask(WarpOp op, uint32_t mask) {

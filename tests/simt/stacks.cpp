@@ -10,6 +10,13 @@
 namespace strait::simt {
 namespace {
 
+// The address sanitizer puts red zones around each local array.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kStretch = 2;
+#else
+constexpr size_t kStretch = 1;
+#endif
+
 // Each guarded stack takes two of the 65,530 mappings that Linux grants a process by default.
 constexpr size_t kGuardedStacks = 12'000;
 
@@ -29,7 +36,7 @@ Pool& pool() {
 
 StackRow take_stacks(size_t stack_bytes) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  stack_bytes = (stack_bytes + page - 1) / page * page + page;
+  stack_bytes = (stack_bytes * kStretch + page - 1) / page * page + page;
   Pool& from = pool();
   bool guard = false;
   {

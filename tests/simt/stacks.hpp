@@ -15,7 +15,8 @@ struct StackRow {
   unsigned char* stack(size_t index) const { return base + index * stack_bytes; }
 };
 
-// base is null when the system gives no more memory. The size is rounded up to whole pages.
+// base is null when the system gives no more memory. The size is rounded up to
+// whole pages, and doubled under the address sanitizer.
 StackRow take_stacks(size_t stack_bytes);
 void give_stacks(const StackRow& row);
 

@@ -132,11 +132,11 @@ TEST(Failure, AnException) {
 
 TEST(Failure, AFullStack) {
   uint32_t sum = 0;
-  EXPECT_THAT(failure_of({1, 1}, [&] { sum += deep(200); }),
+  EXPECT_THAT(failure_of({1, 1}, [&] { sum += deep(500); }),
               AllOf(HasSubstr("bytes of stack; raise stack_bytes")));
-  EXPECT_EQ(failure_of({1, 1}, [&] { sum += deep(200); }, {.stack_bytes = 512 << 10}),
+  EXPECT_EQ(failure_of({1, 1}, [&] { sum += deep(500); }, {.stack_bytes = 1 << 20}),
             "it ended well");
-  EXPECT_EQ(sum, 200u);
+  EXPECT_EQ(sum, 500u);
 }
 
 TEST(Failure, LaunchesThatNoGpuTakes) {
