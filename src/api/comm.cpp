@@ -22,18 +22,26 @@ Status finalize(ncclComm_t comm) {
   STRAIT_ASSIGN(const auto handle, find_handle(comm));
   {
     std::lock_guard lock(handle->mutex);
+    if (handle->revoked)
+      return error(Code::kInvalidUsage,
+                   "the communicator was revoked: shrink, split or destroy it");
     if (handle->finalized)
       return error(Code::kInvalidArgument, "the communicator was finalized before: destroy it");
     handle->finalized = true;
   }
-  return handle->comm->drain(Deadline::after_ms(kDrainMs));
+  const auto drain = [made = handle->comm] { return made->drain(Deadline::after_ms(kDrainMs)); };
+  return handle->progress->blocking() ? drain() : handle->progress->start(drain);
 }
 
 Status destroy(ncclComm_t comm) {
   if (comm == nullptr) return Status();
-  STRAIT_ASSIGN(const auto handle, remove_handle(comm));
+  STRAIT_ASSIGN(const auto handle, find_any_handle(comm));
+  if (handle->progress->state().code() == Code::kInProgress) return handle->progress->check_idle();
+  STRAIT_TRY(remove_handle(comm).status());
   // What cannot be delivered any more is no reason to keep the communicator.
-  if (const Status status = handle->comm->drain(Deadline::after_ms(kDrainMs)); !status.ok())
+  const std::shared_ptr<Communicator> made = handle->made();
+  if (made == nullptr) return Status();
+  if (const Status status = made->drain(Deadline::after_ms(kDrainMs)); !status.ok())
     log_warn("ncclCommDestroy: {}", status.message());
   return Status();
 }
@@ -41,7 +49,51 @@ Status destroy(ncclComm_t comm) {
 Status abort(ncclComm_t comm) {
   if (comm == nullptr) return Status();
   STRAIT_ASSIGN(const auto handle, remove_handle(comm));
-  handle->comm->abort();
+  handle->progress->stop();
+  if (const auto made = handle->made()) made->abort();
+  handle->progress->wait();
+  return Status();
+}
+
+// What runs ends; what was asked to end may still be on its way out when this returns.
+Status revoke(ncclComm_t comm, int flags) {
+  if (flags != NCCL_REVOKE_DEFAULT)
+    return error(Code::kInvalidArgument, "revokeFlags is {}: there is only DEFAULT (0)", flags);
+  STRAIT_ASSIGN(const auto handle, find_any_handle(comm));
+  const std::shared_ptr<Communicator> made = handle->made();
+  if (made == nullptr) return handle->progress->check_idle();
+  {
+    std::lock_guard lock(handle->mutex);
+    if (handle->finalized)
+      return error(Code::kInvalidUsage, "the communicator was finalized: destroy it");
+    handle->revoked = true;
+  }
+  const Status why = error(Code::kInvalidUsage, "the communicator was revoked");
+  if (handle->progress->blocking()) {
+    made->end_work(why);
+    return Status();
+  }
+  made->fail(why);
+  return made->is_quiet() ? Status() : Status(Code::kInProgress, why.message());
+}
+
+ncclResult_t async_state(Handle& handle) {
+  const Status work = handle.progress->state();
+  if (work.code() == Code::kInProgress) return ncclInProgress;
+  bool revoked = false;
+  {
+    std::lock_guard lock(handle.mutex);
+    revoked = handle.revoked;
+  }
+  if (revoked) return handle.comm->is_quiet() ? ncclSuccess : ncclInProgress;
+  const Status failure = work.ok() ? handle.comm->failure() : work;
+  return failure.ok() ? ncclSuccess : report(failure);
+}
+
+Status get_async_error(ncclComm_t comm, ncclResult_t* out) {
+  STRAIT_ASSIGN(const auto handle, find_any_handle(comm));
+  STRAIT_TRY(check_out(out));
+  *out = async_state(*handle);
   return Status();
 }
 
@@ -63,14 +115,6 @@ using strait::Communicator;
 using strait::api::guarded;
 using strait::api::query;
 
-STRAIT_API(ncclResult_t, GetVersion, (int* version)) {
-  return guarded("ncclGetVersion", [&] {
-    STRAIT_TRY(strait::api::check_out(version));
-    *version = NCCL_VERSION_CODE;
-    return strait::Status();
-  });
-}
-
 STRAIT_API(ncclResult_t, CommFinalize, (ncclComm_t comm)) {
   return guarded("ncclCommFinalize", [&] { return strait::api::finalize(comm); });
 }
@@ -83,11 +127,13 @@ STRAIT_API(ncclResult_t, CommAbort, (ncclComm_t comm)) {
   return guarded("ncclCommAbort", [&] { return strait::api::abort(comm); });
 }
 
+STRAIT_API(ncclResult_t, CommRevoke, (ncclComm_t comm, int revokeFlags)) {
+  return guarded("ncclCommRevoke", [&] { return strait::api::revoke(comm, revokeFlags); });
+}
+
 STRAIT_API(ncclResult_t, CommGetAsyncError, (ncclComm_t comm, ncclResult_t* asyncError)) {
-  return query("ncclCommGetAsyncError", comm, asyncError, [](const Communicator& c) {
-    const strait::Status failure = c.failure();
-    return failure.ok() ? ncclSuccess : strait::api::report(failure);
-  });
+  return guarded("ncclCommGetAsyncError",
+                 [&] { return strait::api::get_async_error(comm, asyncError); });
 }
 
 STRAIT_API(ncclResult_t, CommCount, (const ncclComm_t comm, int* count)) {

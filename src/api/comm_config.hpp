@@ -1,15 +1,16 @@
 // ncclConfig_t as callers of any NCCL version pass it: checked, never trusted beyond its stated
-// size. Pure.
+// size and version. Pure.
 #pragma once
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "nccl.h"
 
 namespace strait::api {
 
-// Ok for null. Fields that the caller's version did not have are not looked at (old padding may
-// hold anything). All calls complete before they return whatever `blocking` says, which NCCL's
-// contract allows.
-Status check_comm_config(const ncclConfig_t* config);
+// Fills in what the environment left open. Null changes nothing. Fields that the caller's version
+// did not have are not looked at (old padding may hold anything); those that mean nothing to a host
+// are checked and then ignored.
+Status apply_comm_config(const ncclConfig_t* options, Config& config);
 
 }  // namespace strait::api

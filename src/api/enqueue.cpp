@@ -67,11 +67,7 @@ Status enqueue(const Arguments& arguments) {
   Group& group = Group::current();
   auto handle = find_handle(arguments.comm);
   if (!handle.ok()) return group.refuse(handle.status());
-  if ((*handle)->finalized)
-    return group.refuse(
-        error(Code::kInvalidUsage, "the communicator was finalized: make a new one"));
-  if (const Status failure = (*handle)->comm->failure(); !failure.ok())
-    return group.refuse(failure);
+  if (const Status usable = check_usable(**handle); !usable.ok()) return group.refuse(usable);
   auto operation = check(arguments, config, **handle);
   if (!operation.ok())
     return group.refuse(operation.status().at(fmt::format("rank {}", (*handle)->comm->rank())));

@@ -1,48 +1,26 @@
-// Making communicators: ncclGetUniqueId, ncclCommInitRank, ncclCommInitRankConfig, ncclCommInitAll.
-
-#include <unistd.h>
+// Making communicators from an id: ncclGetUniqueId, ncclCommInitRank and its variants,
+// ncclCommInitAll.
 
 #include <cstring>
-#include <mutex>
 
-#include "api/comm_config.hpp"
 #include "api/export.hpp"
-#include "api/handle.hpp"
+#include "api/making.hpp"
 #include "api/result.hpp"
-#include "base/log.hpp"
+#include "api/unique_id.hpp"
 #include "comm/bootstrap.hpp"
 #include "comm/group.hpp"
+#include "comm/join.hpp"
 
 namespace strait::api {
 namespace {
 
-// The environment is read here, never at load time: programs set variables before they make a
-// communicator.
-Result<Config> read_settings() {
-  STRAIT_ASSIGN(Config config, Config::from_environment());
-  set_log(config.debug, config.debug_file);
-  static std::once_flag warned;
-  std::call_once(warned, [] {
-    for (const std::string& warning : unknown_settings(environ)) log_warn("{}", warning);
-  });
-  return config;
-}
-
 Status get_unique_id(ncclUniqueId* out) {
   if (out == nullptr)
     return error(Code::kInvalidArgument, "uniqueId is NULL: give it a place to go");
-  STRAIT_ASSIGN(const Config config, read_settings());
+  STRAIT_ASSIGN(const Config config, read_settings(nullptr));
   STRAIT_ASSIGN(const UniqueId id, make_unique_id(config));
-  const UniqueId::Bytes bytes = id.bytes();
-  static_assert(sizeof(ncclUniqueId) == sizeof bytes);
-  std::memcpy(out->internal, bytes.data(), bytes.size());
+  *out = to_nccl(id);
   return Status();
-}
-
-Result<UniqueId> parse(const ncclUniqueId& id) {
-  UniqueId::Bytes bytes;
-  std::memcpy(bytes.data(), id.internal, bytes.size());
-  return UniqueId::parse(bytes);
 }
 
 Status check_ranks(int rank, int rank_count) {
@@ -55,44 +33,59 @@ Status check_ranks(int rank, int rank_count) {
   return Status();
 }
 
-struct Making {
-  UniqueId id;
-  int rank;
-  int rank_count;
-  int device;
-  Config config;
-  ncclComm_t* out;
-
-  Status operator()() const {
-    STRAIT_ASSIGN(auto comm, Communicator::join(id, rank, rank_count, device, config));
-    *out = add_handle(std::move(comm));
-    return Status();
-  }
-};
+// One rank of a communicator of its own.
+Status submit_rank(ncclComm_t* out, std::vector<UniqueId> ids, Meeting meeting,
+                   const Config& config, int device) {
+  // A meeting point that the setting fixes is one, however often it is named.
+  if (ids.front().fixed_root) ids.resize(1);
+  meeting.id = ids[static_cast<size_t>(meeting.rank) % ids.size()];
+  NewComm comm{.out = out, .config = config, .make = {}, .give_up = {}};
+  comm.give_up = [meeting](const Status& why) { report_failure(meeting, why); };
+  comm.make = [ids, meeting, config, device](const std::shared_ptr<Progress>& progress) {
+    JoinTerms terms{
+        .meeting = meeting, .ids = ids, .config = config, .device = device, .progress = progress};
+    terms.meeting.id = ids.front();
+    terms.meeting.stop = progress->blocking() ? std::stop_token() : progress->stop_token();
+    return join(std::move(terms));
+  };
+  return submit(std::move(comm));
+}
 
 Result<Config> check_and_read(int rank, int rank_count, const ncclConfig_t* options) {
   STRAIT_TRY(check_ranks(rank, rank_count));
-  STRAIT_TRY(check_comm_config(options));
-  return read_settings();
+  return read_settings(options);
 }
 
-Status init_rank(ncclComm_t* out, int rank_count, const ncclUniqueId& id_bytes, int rank,
+Status init_rank(ncclComm_t* out, int rank_count, std::span<const ncclUniqueId> id_bytes, int rank,
                  const ncclConfig_t* options) {
   if (out == nullptr) return error(Code::kInvalidArgument, "comm is NULL: give it a place to go");
   *out = nullptr;
-  STRAIT_ASSIGN(const UniqueId id, parse(id_bytes));
+  std::vector<UniqueId> ids;
+  for (const ncclUniqueId& bytes : id_bytes) {
+    STRAIT_ASSIGN(UniqueId id, from_nccl(bytes));
+    ids.push_back(std::move(id));
+  }
+  const Meeting meeting{.id = ids.front(), .rank = rank, .rank_count = rank_count};
   const auto config = check_and_read(rank, rank_count, options);
   if (!config.ok()) {
     // The others would wait for this rank until their deadline.
-    report_failure(id, rank, config.status());
+    report_failure(meeting, config.status());
     return config.status();
   }
-  return Group::current().submit_making(Making{.id = id,
-                                               .rank = rank,
-                                               .rank_count = rank_count,
-                                               .device = 0,
-                                               .config = *config,
-                                               .out = out});
+  return submit_rank(out, std::move(ids), meeting, *config, 0);
+}
+
+Status init_scalable(ncclComm_t* out, int rank_count, int rank, int id_count,
+                     const ncclUniqueId* ids, const ncclConfig_t* options) {
+  if (ids == nullptr || id_count < 1)
+    return error(Code::kInvalidArgument,
+                 "commIds is {} and nId is {}: give at least one id of ncclGetUniqueId",
+                 ids == nullptr ? "NULL" : "there", id_count);
+  if (id_count > rank_count)
+    return error(Code::kInvalidArgument,
+                 "nId is {} but there are {} ranks: at most one id for each rank", id_count,
+                 rank_count);
+  return init_rank(out, rank_count, {ids, static_cast<size_t>(id_count)}, rank, options);
 }
 
 Status init_all(ncclComm_t* comms, int device_count, const int* devices) {
@@ -103,51 +96,53 @@ Status init_all(ncclComm_t* comms, int device_count, const int* devices) {
     if (devices[i] < 0)
       return error(Code::kInvalidArgument, "devlist[{}] is {}: devices count from 0", i,
                    devices[i]);
-  STRAIT_ASSIGN(const Config config, read_settings());
+  STRAIT_ASSIGN(Config config, read_settings(nullptr));
+  config.blocking = 1;  // who gets all handles at once has nothing to ask in between
   STRAIT_ASSIGN(const UniqueId id, make_unique_id(config));
   Group& group = Group::current();
   group.start();
   for (int i = 0; i < device_count; ++i) {
     comms[i] = nullptr;
-    STRAIT_TRY(group.submit_making(Making{.id = id,
-                                          .rank = i,
-                                          .rank_count = device_count,
-                                          .device = devices != nullptr ? devices[i] : i,
-                                          .config = config,
-                                          .out = &comms[i]}));
+    STRAIT_TRY(submit_rank(&comms[i], {id}, {.id = id, .rank = i, .rank_count = device_count},
+                           config, devices != nullptr ? devices[i] : i));
   }
   return group.end();
-}
-
-Status refuse_in_group(const Status& status) {
-  return status.ok() ? status : Group::current().refuse(status);
 }
 
 }  // namespace
 }  // namespace strait::api
 
+using strait::api::guarded;
+using strait::api::refuse_in_group;
+
 STRAIT_API(ncclResult_t, GetUniqueId, (ncclUniqueId * uniqueId)) {
-  return strait::api::guarded("ncclGetUniqueId",
-                              [&] { return strait::api::get_unique_id(uniqueId); });
+  return guarded("ncclGetUniqueId", [&] { return strait::api::get_unique_id(uniqueId); });
 }
 
 STRAIT_API(ncclResult_t, CommInitRank,
            (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank)) {
-  return strait::api::guarded("ncclCommInitRank", [&] {
-    return strait::api::refuse_in_group(
-        strait::api::init_rank(comm, nranks, commId, rank, nullptr));
+  return guarded("ncclCommInitRank", [&] {
+    return refuse_in_group(strait::api::init_rank(comm, nranks, {&commId, 1}, rank, nullptr));
   });
 }
 
 STRAIT_API(ncclResult_t, CommInitRankConfig,
            (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config)) {
-  return strait::api::guarded("ncclCommInitRankConfig", [&] {
-    return strait::api::refuse_in_group(strait::api::init_rank(comm, nranks, commId, rank, config));
+  return guarded("ncclCommInitRankConfig", [&] {
+    return refuse_in_group(strait::api::init_rank(comm, nranks, {&commId, 1}, rank, config));
+  });
+}
+
+STRAIT_API(ncclResult_t, CommInitRankScalable,
+           (ncclComm_t * newcomm, int nranks, int myrank, int nId, ncclUniqueId* commIds,
+            ncclConfig_t* config)) {
+  return guarded("ncclCommInitRankScalable", [&] {
+    return refuse_in_group(
+        strait::api::init_scalable(newcomm, nranks, myrank, nId, commIds, config));
   });
 }
 
 STRAIT_API(ncclResult_t, CommInitAll, (ncclComm_t * comms, int ndev, const int* devlist)) {
-  return strait::api::guarded("ncclCommInitAll", [&] {
-    return strait::api::refuse_in_group(strait::api::init_all(comms, ndev, devlist));
-  });
+  return guarded("ncclCommInitAll",
+                 [&] { return refuse_in_group(strait::api::init_all(comms, ndev, devlist)); });
 }

@@ -20,6 +20,7 @@ template <class Body>
 ncclResult_t guarded(const char* function, Body&& body) {
   try {
     const Status status = body();
+    if (status.code() == Code::kInProgress) return ncclInProgress;
     return status.ok() ? ncclSuccess : report(status.at(function));
   } catch (const std::bad_alloc&) {
     return report(error(Code::kSystemError, "{}: out of memory", function));

@@ -20,7 +20,16 @@ namespace {
 constexpr int64_t kVerdictGraceMs = 1'000;
 constexpr int64_t kFarewellMs = 1'000;
 constexpr int64_t kReportMs = 5'000;
-constexpr auto kRedialPause = std::chrono::milliseconds(50);
+// A root that is not there yet is called again, soon at first: after an eighth of the time so far.
+constexpr int64_t kRedialFirstNs = 500'000;
+constexpr int64_t kRedialLastNs = 50'000'000;
+// How long a wait may overlook that it was stopped.
+constexpr int64_t kStopTurnMs = 20;
+constexpr int64_t kStopDialMs = 3'000;
+
+Status stopped() {
+  return error(Code::kInvalidUsage, "the communicator was aborted while it was made");
+}
 
 Deadline later(Deadline deadline, int64_t ms) {
   return Deadline::at_ns(deadline.at_ns() + ms * 1'000'000);
@@ -28,9 +37,11 @@ Deadline later(Deadline deadline, int64_t ms) {
 
 class Member final : public Bootstrap {
  public:
-  Member(net::Connection connection, int rank, int rank_count)
-      : rank_(rank),
-        rank_count_(rank_count),
+  Member(net::Connection connection, const Meeting& meeting)
+      : rank_(meeting.rank),
+        rank_count_(meeting.rank_count),
+        members_(meeting.members),
+        stop_(meeting.stop),
         root_(connection.remote),
         channel_(std::move(connection.fd), connection.session, FrameChannel::End::kRank) {}
 
@@ -46,12 +57,17 @@ class Member final : public Bootstrap {
 
   Status join(const Secret& secret, const Hello& hello, Deadline deadline) {
     Packer packer;
-    packer.number<int32_t>(rank_).number<int32_t>(rank_count_).number<int64_t>(deadline.left_ms());
-    const auto body = packer.hello(hello).take();
+    const auto body = packer
+                          .join_request({.rank = rank_,
+                                         .rank_count = rank_count_,
+                                         .members = members_,
+                                         .limit_ms = deadline.left_ms(),
+                                         .hello = hello})
+                          .take();
     STRAIT_ASSIGN(const Frame frame, ask(FrameType::kJoin, body, FrameType::kWelcome, deadline));
     Unpacker reader(frame.body);
     const std::vector<std::byte> nonce = reader.bytes();
-    for (int rank = 0; rank < rank_count_; ++rank) hellos_.push_back(reader.hello());
+    for (size_t i = 0; i < member_count(); ++i) hellos_.push_back(reader.hello());
     if (!reader.ok()) return unreadable();
     const Secret key = derive_secret(secret, "communicator key", nonce);
     std::memcpy(&comm_key_, key.data(), sizeof comm_key_);
@@ -71,7 +87,7 @@ class Member final : public Bootstrap {
     Unpacker reader(frame.body);
     const auto number = reader.number<uint32_t>();
     std::vector<std::vector<std::byte>> result;
-    for (int rank = 0; rank < rank_count_; ++rank) result.push_back(reader.bytes());
+    for (size_t i = 0; i < member_count(); ++i) result.push_back(reader.bytes());
     if (!reader.ok() || number != round_) return unreadable();
     ++round_;
     return result;
@@ -86,6 +102,10 @@ class Member final : public Bootstrap {
   }
 
  private:
+  size_t member_count() const {
+    return members_.empty() ? static_cast<size_t>(rank_count_) : members_.size();
+  }
+
   // Sends a request and waits for the root's answer to it. The first failure stays.
   Result<Frame> ask(FrameType type, std::span<const std::byte> body, FrameType expected,
                     Deadline deadline) {
@@ -97,6 +117,7 @@ class Member final : public Bootstrap {
       frame = Unpacker(frame->body).status();
     else if (frame.ok() && frame->type != expected)
       frame = unreadable();
+    if (!frame.ok() && stop_.stop_requested()) fail(frame.status());
     if (!frame.ok()) failure_ = frame.status();
     return frame;
   }
@@ -110,6 +131,7 @@ class Member final : public Bootstrap {
                      "ended or cannot be reached: {}",
                      rank_, root_.text(), frame.status().message());
       if (frame->has_value()) return std::move(**frame);
+      if (stop_.stop_requested()) return stopped();
       if (deadline.passed())
         return error(Code::kTimeout,
                      "rank {}: the process at {} that hosts this communicator's bootstrap does "
@@ -124,7 +146,9 @@ class Member final : public Bootstrap {
   void wait(Deadline deadline) {
     const short events = channel_.wants_write() ? POLLIN | POLLOUT : POLLIN;
     pollfd entry{.fd = channel_.fd(), .events = events, .revents = 0};
-    poll(&entry, 1, deadline.left_ms());
+    const int left_ms = deadline.left_ms();
+    poll(&entry, 1,
+         stop_.stop_possible() ? std::min(left_ms, static_cast<int>(kStopTurnMs)) : left_ms);
   }
 
   void say_farewell(FrameType type, std::span<const std::byte> body) {
@@ -144,6 +168,8 @@ class Member final : public Bootstrap {
 
   const int rank_;
   const int rank_count_;
+  const std::vector<int> members_;
+  const std::stop_token stop_;
   const net::Address root_;
   FrameChannel channel_;
   std::vector<Hello> hellos_;
@@ -153,22 +179,31 @@ class Member final : public Bootstrap {
   Status failure_;
 };
 
-Result<net::Connection> dial_root(const UniqueId& id, int rank, Deadline deadline) {
+Result<net::Connection> dial_root(const Meeting& meeting, Deadline deadline) {
+  const UniqueId& id = meeting.id;
   const net::Destination root{.candidates = id.addresses,
                               .service = {id.root_key(), net::Service::kBootstrap, 0},
-                              .from = rank,
+                              .from = meeting.rank,
                               .note = {}};
-  while (true) {
-    Result<net::Connection> connection = net::dial(root, id.secret, deadline);
+  const int64_t begin_ns = now_ns();
+  while (!meeting.stop.stop_requested()) {
+    const int64_t turn_ms = meeting.stop.stop_possible()
+                                ? std::min<int64_t>(deadline.left_ms(), kStopDialMs)
+                                : deadline.left_ms();
+    Result<net::Connection> connection = net::dial(root, id.secret, Deadline::after_ms(turn_ms));
     if (connection.ok()) return connection;
     // A definite answer stays, except that rank 0 may not have come to the meeting point yet.
-    const bool may_change = connection.status().code() == Code::kTimeout || id.fixed_root;
+    const bool may_change =
+        connection.status().code() == Code::kTimeout || id.fixed_root || id.late_root;
     if (!may_change || deadline.passed())
-      return connection.status().at(fmt::format(
-          "rank {} cannot reach the process that hosts this communicator's bootstrap", rank));
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(
-        kRedialPause, std::chrono::nanoseconds(deadline.left_ns())));
+      return connection.status().at(
+          fmt::format("rank {} cannot reach the process that hosts this communicator's bootstrap",
+                      meeting.rank));
+    const int64_t pause_ns = std::clamp((now_ns() - begin_ns) / 8, kRedialFirstNs, kRedialLastNs);
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(std::min<int64_t>(pause_ns, deadline.left_ns())));
   }
+  return stopped();
 }
 
 // The process's socket at the meeting point; the text's host must be this one.
@@ -184,50 +219,56 @@ Status host_meeting_point(const UniqueId& id, const Config& config) {
   return last;
 }
 
+// Where the root is not the id's maker's, rank 0 hosts it.
+Status host_root(const Meeting& meeting, const Config& config) {
+  if (meeting.rank != 0) return Status();
+  if (meeting.id.fixed_root) return host_meeting_point(meeting.id, config);
+  return meeting.host ? start_bootstrap_root(meeting.id, meeting.host, config) : Status();
+}
+
 }  // namespace
 
-Result<UniqueId> make_unique_id(const Config& config) {
-  if (!config.comm_id.empty()) return UniqueId::from_meeting_point(config.comm_id);
+Result<std::vector<net::Address>> own_addresses(const net::Listener& listener,
+                                                const Config& config) {
   STRAIT_ASSIGN(const std::vector<net::Interface> interfaces, net::read_interfaces());
   STRAIT_ASSIGN(std::vector<net::Address> addresses,
                 net::choose_addresses(interfaces, config.socket_ifname, config.socket_family));
+  for (net::Address& address : addresses) address.port = listener.port();
+  return addresses;
+}
+
+Result<UniqueId> make_unique_id(const Config& config) {
+  if (!config.comm_id.empty()) return UniqueId::from_meeting_point(config.comm_id);
   STRAIT_ASSIGN(std::shared_ptr<net::Listener> listener, net::Listener::get(config.port_range));
-  for (net::Address& address : addresses) address.port = listener->port();
+  STRAIT_ASSIGN(std::vector<net::Address> addresses, own_addresses(*listener, config));
   UniqueId id = UniqueId::random(std::move(addresses));
   STRAIT_TRY(start_bootstrap_root(id, std::move(listener), config));
   log_info("a communicator may meet at {}", net::text_of(id.addresses));
   return id;
 }
 
-Result<std::unique_ptr<Bootstrap>> Bootstrap::join(const UniqueId& id, int rank, int rank_count,
-                                                   const Config& config, const Hello& hello,
-                                                   Deadline deadline) {
+Result<std::unique_ptr<Bootstrap>> Bootstrap::join(const Meeting& meeting, const Config& config,
+                                                   const Hello& hello, Deadline deadline) {
+  const auto [rank, rank_count] = std::pair(meeting.rank, meeting.rank_count);
   if (rank_count < 1 || rank < 0 || rank >= rank_count) {
     const Status why =
         error(Code::kInvalidArgument, "{} is out of range: there are {} ranks, numbered from 0",
               name_rank(rank, hello), rank_count);
-    report_failure(id, rank, why);
+    report_failure(meeting, why);
     return why;
   }
-  if (id.fixed_root && rank == 0) STRAIT_TRY(host_meeting_point(id, config));
-  STRAIT_ASSIGN(net::Connection connection, dial_root(id, rank, deadline));
-  auto member = std::make_unique<Member>(std::move(connection), rank, rank_count);
-  STRAIT_TRY(member->join(id.secret, hello, deadline));
+  STRAIT_TRY(host_root(meeting, config));
+  STRAIT_ASSIGN(net::Connection connection, dial_root(meeting, deadline));
+  auto member = std::make_unique<Member>(std::move(connection), meeting);
+  STRAIT_TRY(member->join(meeting.id.secret, hello, deadline));
   return std::unique_ptr<Bootstrap>(std::move(member));
 }
 
-void report_failure(const UniqueId& id, int rank, const Status& why) {
+void report_failure(const Meeting& meeting, const Status& why) {
   // Without a root there is nobody who could pass it on; one that runs already is as good.
-  if (id.fixed_root && rank == 0) [[maybe_unused]]
-    const Status hosted = host_meeting_point(id, Config());
-  Result<net::Connection> connection =
-      net::dial({.candidates = id.addresses,
-                 .service = {id.root_key(), net::Service::kBootstrap, 0},
-                 .from = rank,
-                 .note = {}},
-                id.secret, Deadline::after_ms(kReportMs));
-  if (!connection.ok()) return;
-  Member(std::move(*connection), rank, 0).fail(why);
+  [[maybe_unused]] const Status hosted = host_root(meeting, Config());
+  Result<net::Connection> connection = dial_root(meeting, Deadline::after_ms(kReportMs));
+  if (connection.ok()) Member(std::move(*connection), meeting).fail(why);
 }
 
 }  // namespace strait

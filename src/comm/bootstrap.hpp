@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -23,6 +24,7 @@
 #include "base/status.hpp"
 #include "comm/agreement.hpp"
 #include "comm/unique_id.hpp"
+#include "transport/net/listener.hpp"
 
 namespace strait {
 
@@ -31,19 +33,28 @@ namespace strait {
 // it joins.
 Result<UniqueId> make_unique_id(const Config& config);
 
+// Where and as whom a rank meets the others.
+struct Meeting {
+  UniqueId id;
+  int rank = 0;
+  int rank_count = 0;                        // of the communicator
+  std::vector<int> members = {};             // the ranks that meet there; empty: all
+  std::shared_ptr<net::Listener> host = {};  // rank 0's, where it hosts the root of a late id
+  std::stop_token stop = {};                 // ends every wait
+};
+
 class Bootstrap {
  public:
   // Returns when all ranks are there and agree. Failures: a second rank with the same number,
   // another rank count, version or setting, a rank out of range, ranks that did not arrive before
   // the deadline, ranks or a root that ended.
-  static Result<std::unique_ptr<Bootstrap>> join(const UniqueId& id, int rank, int rank_count,
-                                                 const Config& config, const Hello& hello,
-                                                 Deadline deadline);
+  static Result<std::unique_ptr<Bootstrap>> join(const Meeting& meeting, const Config& config,
+                                                 const Hello& hello, Deadline deadline);
   virtual ~Bootstrap() = default;  // leaves
 
   virtual int rank() const = 0;
   virtual int rank_count() const = 0;
-  // What every rank said of itself, by rank.
+  // What every member said of itself, by rank.
   virtual const std::vector<Hello>& hellos() const = 0;
   // Tells this communicator from all others, equal on its ranks.
   virtual uint64_t comm_key() const = 0;
@@ -60,6 +71,10 @@ class Bootstrap {
 
 // For a rank that failed before it could join: lets the others fail now, with its reason, instead
 // of at their deadline.
-void report_failure(const UniqueId& id, int rank, const Status& why);
+void report_failure(const Meeting& meeting, const Status& why);
+
+// The addresses of this process's listener, as the settings choose them.
+Result<std::vector<net::Address>> own_addresses(const net::Listener& listener,
+                                                const Config& config);
 
 }  // namespace strait

@@ -102,18 +102,16 @@ class Root : public std::enable_shared_from_this<Root> {
   // Comes after the failure; may be the first to say how many ranks have to be told.
   void on_late(Guest& guest, FrameType type, Unpacker& reader) {
     if (type == FrameType::kJoin) {
-      reader.number<int32_t>();
-      to_tell_ = std::max(to_tell_, reader.number<int32_t>());
+      const JoinRequest request = reader.join_request();
+      std::vector<int> ranks =
+          request.members.empty() ? every_rank(request.rank_count) : request.members;
+      if (ranks.size() > to_tell_.size()) to_tell_ = std::move(ranks);
     }
     tell(guest, *failure_);
   }
 
   void on_join(Guest& guest, Unpacker& reader) {
-    JoinRequest request;
-    request.rank = reader.number<int32_t>();
-    request.rank_count = reader.number<int32_t>();
-    request.limit_ms = reader.number<int64_t>();
-    request.hello = reader.hello();
+    JoinRequest request = reader.join_request();
     const int64_t limit_ms = request.limit_ms;
     const bool was_complete = members_.complete();
     Status status =
@@ -181,7 +179,7 @@ class Root : public std::enable_shared_from_this<Root> {
     if (told_rank >= 0) told_.insert(told_rank);
     if (failure_) return;
     failure_ = why;
-    to_tell_ = members_.rank_count();
+    to_tell_ = members_.members();
     log_info("the bootstrap failed: {}", why.message());
     for (Guest* guest : own_process_last()) tell(*guest, why);
     set_timer(now_ns() + tombstone_ns_, [this] { finish(); });
@@ -242,9 +240,9 @@ class Root : public std::enable_shared_from_this<Root> {
 
   void finish_if_done() {
     if (!guests_.empty()) return;
-    const auto told = std::count_if(told_.begin(), told_.end(),
-                                    [this](int rank) { return rank >= 0 && rank < to_tell_; });
-    const bool all_told = failure_ && to_tell_ > 0 && told == to_tell_;
+    const bool all_told =
+        failure_ && !to_tell_.empty() &&
+        std::ranges::all_of(to_tell_, [this](int rank) { return told_.contains(rank); });
     if (members_.all_left() || all_told) finish();
   }
 
@@ -259,8 +257,8 @@ class Root : public std::enable_shared_from_this<Root> {
   Guests guests_;
   BootstrapMembers members_;
   std::optional<Status> failure_;
-  std::set<int> told_;  // ranks that know of the failure
-  int to_tell_ = 0;     // ranks that must learn of it, as far as known
+  std::set<int> told_;        // ranks that know of the failure
+  std::vector<int> to_tell_;  // ranks that must learn of it, as far as known
   uint64_t timer_ = 0;
   int64_t phase_end_ns_ = 0;
 };

@@ -21,6 +21,13 @@ Packer& Packer::hello(const Hello& value) {
   return text(value.host).number<int64_t>(value.pid).bytes(value.payload);
 }
 
+Packer& Packer::join_request(const JoinRequest& value) {
+  number<int32_t>(value.rank).number<int32_t>(value.rank_count).number<int64_t>(value.limit_ms);
+  number<uint32_t>(static_cast<uint32_t>(value.members.size()));
+  for (const int member : value.members) number<int32_t>(member);
+  return hello(value.hello);
+}
+
 Packer& Packer::status(const Status& value) {
   return number<int32_t>(static_cast<int32_t>(value.code())).text(value.message());
 }
@@ -54,6 +61,17 @@ Hello Unpacker::hello() {
   result.host = text();
   result.pid = number<int64_t>();
   result.payload = bytes();
+  return result;
+}
+
+JoinRequest Unpacker::join_request() {
+  JoinRequest result;
+  result.rank = number<int32_t>();
+  result.rank_count = number<int32_t>();
+  result.limit_ms = number<int64_t>();
+  const auto count = number<uint32_t>();
+  for (uint32_t i = 0; i < count && ok_; ++i) result.members.push_back(number<int32_t>());
+  result.hello = hello();
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include "base/fd.hpp"
 #include "base/status.hpp"
 #include "comm/agreement.hpp"
+#include "comm/bootstrap_members.hpp"
 #include "transport/net/handshake.hpp"
 
 namespace strait {
@@ -31,6 +32,7 @@ class Packer {
   Packer& bytes(std::span<const std::byte> value);
   Packer& text(std::string_view value) { return bytes(std::as_bytes(std::span(value))); }
   Packer& hello(const Hello& value);
+  Packer& join_request(const JoinRequest& value);
   Packer& status(const Status& value);
   std::vector<std::byte> take() { return std::move(bytes_); }
 
@@ -52,6 +54,7 @@ class Unpacker {
   std::vector<std::byte> bytes();
   std::string text();
   Hello hello();
+  JoinRequest join_request();
   Status status();  // a failure; one that says so when the bytes hold none
   bool ok() const { return ok_; }
 
@@ -63,7 +66,7 @@ class Unpacker {
 };
 
 enum class FrameType : uint32_t {
-  kJoin = 1,     // to the root: rank, rank count, limit in ms, hello
+  kJoin = 1,     // to the root: join request
   kWelcome = 2,  // from the root: nonce of this communicator, the hellos of all ranks
   kRound = 3,    // to the root: round number, limit in ms, bytes
   kResult = 4,   // from the root: round number, the bytes of all ranks

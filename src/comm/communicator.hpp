@@ -9,22 +9,24 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/config.hpp"
-#include "base/doorbell.hpp"
-#include "base/shared_memory.hpp"
 #include "base/status.hpp"
 #include "comm/connections.hpp"
 #include "comm/operation.hpp"
 #include "comm/plan_cache.hpp"
+#include "comm/progress.hpp"
+#include "comm/station.hpp"
 #include "comm/unique_id.hpp"
 #include "exec/driver.hpp"
 #include "exec/host_execution.hpp"
 #include "topology/topology.hpp"
+#include "transport/net/listener.hpp"
 
 namespace strait {
 
@@ -34,23 +36,30 @@ struct TrafficStats {
   uint64_t coded_wire_bytes;
 };
 
+// By what further communicators are made from one: how its ranks find each other again.
+struct Kin {
+  Secret secret{};                      // known to the ranks alone
+  std::vector<std::string> places;      // by rank: where its process can be called
+  std::shared_ptr<net::Listener> door;  // where this process is called
+  std::vector<uint8_t> ways;            // by rank: which transport reaches it
+};
+
 class Communicator {
  public:
-  // Made by join(); everything a communicator is built from.
+  // Made by join() and share(); everything a communicator is built from.
   struct Parts {
-    int rank;
-    int device;
+    int rank = 0;
+    int device = 0;
     Config config;
     Topology topology;
-    SharedMemory doorbell_memory;
-    std::unique_ptr<Doorbell> doorbell;
-    std::vector<std::unique_ptr<Transport>> transports;
+    std::shared_ptr<Station> station;
+    int band = 0;  // of lanes at the station
     std::vector<PeerRoute> routes;
+    Kin kin;
+    std::shared_ptr<Progress> progress;
   };
 
-  // Meets the other ranks and agrees with them; fails on every rank if it fails on one.
-  static Result<std::shared_ptr<Communicator>> join(const UniqueId& id, int rank, int rank_count,
-                                                    int device, const Config& config);
+  static std::shared_ptr<Communicator> make(Parts parts);
   explicit Communicator(Parts parts);
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -60,6 +69,15 @@ class Communicator {
   int rank_count() const { return parts_.topology.rank_count(); }
   int device() const { return parts_.device; }
   const Topology& topology() const { return parts_.topology; }
+  const Config& config() const { return parts_.config; }
+  const Parts& parts() const { return parts_; }
+  // Where calls go on in the background; the calls of blocking communicators do not.
+  const std::shared_ptr<Progress>& progress() const { return parts_.progress; }
+  // "split 3": the text that tells the next communicator made for this purpose from all others. To
+  // be called in the program's order, which is the same on all ranks.
+  std::string next_child(const std::string& purpose);
+  // What next_child() will return.
+  std::string peek_child(const std::string& purpose) const;
 
   // Ok if this rank's choice for the request can respect its limits; the same on all ranks.
   Status check_limits(const Request& request) const;
@@ -75,10 +93,16 @@ class Communicator {
   // Keeps the failure if it is the first, and ends everything that waits, here and on the peers.
   void fail(const Status& why);
   // fail(), then waits (bounded) until no thread runs a batch.
+  void end_work(const Status& why);
+  // Ends the work of this communicator and of all that share its station.
   void abort();
+  // No thread runs a batch.
+  bool is_quiet() const;
 
   TrafficStats stats() const;
   void reset_stats();
+  // To one peer in another domain, since the communicator was made.
+  CodedBytes coded_to(int peer) const { return connections_.coded_to(peer); }
 
  private:
   Status run_now(const std::vector<Operation>& operations);
@@ -100,11 +124,12 @@ class Communicator {
   std::vector<std::byte> work_;  // scratch and staging of the running batch; grows only
   uint64_t call_count_ = 0;      // collectives so far; the running thread's
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable turn_changed_;
   uint64_t tickets_ = 0;  // taken
   uint64_t served_ = 0;   // finished
   Status failure_;
+  std::map<std::string, uint64_t> children_;  // made so far, by purpose
 };
 
 }  // namespace strait

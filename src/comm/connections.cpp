@@ -42,7 +42,7 @@ LinkSpec Connections::spec(const Plan& plan, int source, int destination, int la
   STRAIT_CHECK(plan.slots_min <= static_cast<int>(kSlotsMin), "links have slots for every plan");
   return {.source = source,
           .destination = destination,
-          .lane = lane,
+          .lane = shape_.first_lane + lane,
           .slots = std::max(shape_.slots, kSlotsMin),
           .slot_bytes = shape_.slot_bytes + codec::kChunkOverhead};
 }
@@ -51,8 +51,8 @@ Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadl
   if (senders_.contains(key)) return Status();
   const auto [lane, peer] = key;
   STRAIT_TRY(aborted());
-  auto link = routes_[peer].transport->connect(routes_[peer].address, spec(plan, rank_, peer, lane),
-                                               deadline);
+  auto link = routes_[peer].transport->connect(
+      routes_[peer].address, spec(plan, own_rank(), routes_[peer].rank, lane), deadline);
   if (!link.ok()) return link.status();
   auto sender = std::make_unique<Sender>();
   sender->link = std::move(*link);
@@ -73,8 +73,9 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
     // In short turns, so that an abort from another thread ends the wait.
     STRAIT_TRY(aborted());
     const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), kAcceptTurnNs);
-    auto link = routes_[peer].transport->accept(
-        routes_[peer].address, spec(plan, peer, rank_, lane), Deadline::after_ns(turn_ns));
+    auto link = routes_[peer].transport->accept(routes_[peer].address,
+                                                spec(plan, routes_[peer].rank, own_rank(), lane),
+                                                Deadline::after_ns(turn_ns));
     if (!link.ok()) {
       if (link.status().code() != Code::kTimeout) return link.status();
       STRAIT_TRY(gone);
@@ -100,7 +101,7 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
 Status Connections::still_there(int peer) const {
   const PeerRoute& route = routes_[peer];
   const Status status =
-      route.transport->reach(peer, route.address, Deadline::after_ns(kReachEveryNs));
+      route.transport->reach(route.rank, route.address, Deadline::after_ns(kReachEveryNs));
   return status.code() == Code::kTimeout ? Status() : status;
 }
 
@@ -141,6 +142,17 @@ bool Connections::flushed() const {
   std::lock_guard lock(mutex_);
   return std::ranges::all_of(senders_,
                              [](const auto& entry) { return entry.second->link->flushed(); });
+}
+
+CodedBytes Connections::coded_to(int peer) const {
+  std::lock_guard lock(mutex_);
+  CodedBytes sum;
+  for (const auto& [key, sender] : senders_) {
+    if (key.second != peer) continue;
+    sum.value_bytes += sender->port.coded_value_bytes.load(std::memory_order_relaxed);
+    sum.wire_bytes += sender->port.coded_wire_bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
 }
 
 }  // namespace strait

@@ -19,16 +19,23 @@ namespace strait {
 struct PeerRoute {
   Transport* transport = nullptr;
   std::string address;  // of the peer on that transport
+  int rank = 0;         // of the peer, as the transport counts
 };
 
 // Send and receive have links of their own, beside those of collectives.
 inline constexpr int kPointToPointLane = 1 << 16;
 
+struct CodedBytes {
+  uint64_t value_bytes = 0;  // before coding
+  uint64_t wire_bytes = 0;
+};
+
 class Connections {
  public:
   struct Shape {
     uint32_t slots;
-    size_t slot_bytes;  // largest piece of plain bytes; coded chunks get their overhead on top
+    size_t slot_bytes;   // largest piece of plain bytes; coded chunks get their overhead on top
+    int first_lane = 0;  // of this communicator among those that share the transports
   };
 
   Connections(int rank, std::vector<PeerRoute> routes, Shape shape);
@@ -47,6 +54,8 @@ class Connections {
   // Fails every link, open and to come, with this reason; peers see it too.
   void abort(const Status& why);
   bool flushed() const;
+  // What has been sent to the peer in coded chunks. Any thread.
+  CodedBytes coded_to(int peer) const;
 
  private:
   using Key = std::pair<int, int>;  // lane, peer
@@ -56,6 +65,7 @@ class Connections {
   Status still_there(int peer) const;
   Status aborted() const;
   LinkSpec spec(const Plan& plan, int source, int destination, int lane) const;
+  int own_rank() const { return routes_[rank_].rank; }
 
   const int rank_;
   const std::vector<PeerRoute> routes_;

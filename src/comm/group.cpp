@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <latch>
+#include <map>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -94,20 +95,47 @@ Status Group::end() {
   if (depth_ == 0)
     return error(Code::kInvalidUsage,
                  "ncclGroupEnd without ncclGroupStart on this thread: call ncclGroupStart first");
-  if (--depth_ > 0) return Status();
+  return --depth_ > 0 ? Status() : end_outermost();
+}
+
+// Whatever happens, the next group begins with nothing of this one.
+Status Group::end_outermost() {
   const Status refused = std::exchange(refused_, Status());
-  const auto makings = std::exchange(makings_, {});
-  if (!refused.ok()) {
+  const Status why = refused.ok() ? check_makings() : refused;
+  std::vector<Making> makings = std::exchange(makings_, {});
+  if (!why.ok()) {
     entries_.clear();
-    return refused;
+    for (const Making& making : makings) making.give_up(why);
+    return why;
   }
-  if (!makings.empty() && !entries_.empty()) {
-    entries_.clear();
+  return makings.empty() ? launch() : launch_makings(std::move(makings));
+}
+
+Status Group::check_makings() const {
+  if (!makings_.empty() && !entries_.empty())
     return error(Code::kInvalidUsage,
                  "a group makes communicators and uses some: end the group in between");
+  const auto differs = [this](const Making& making) {
+    return making.first && (making.background == nullptr) != (makings_[0].background == nullptr);
+  };
+  if (!makings_.empty() && makings_[0].first && std::ranges::any_of(makings_, differs))
+    return error(Code::kInvalidArgument,
+                 "a group makes blocking and non-blocking communicators: make them in two groups");
+  return Status();
+}
+
+Status Group::launch_makings(std::vector<Making> makings) {
+  std::vector<std::function<Status()>> here;
+  std::map<std::shared_ptr<Progress>, std::vector<std::function<Status()>>> beside;
+  for (Making& making : makings)
+    (making.background ? beside[making.background] : here).push_back(std::move(making.run));
+  Status begun;
+  for (auto& [progress, work] : beside) {
+    const Status status = progress->start([work = std::move(work)] { return run_beside(work); });
+    if (begun.ok() || begun.code() == Code::kInProgress) begun = status;
   }
-  STRAIT_TRY(run_beside(makings));
-  return launch();
+  STRAIT_TRY(run_beside(here));
+  return begun;
 }
 
 Status Group::submit(std::shared_ptr<Communicator> comm, const Operation& operation, void* stream) {
@@ -115,10 +143,9 @@ Status Group::submit(std::shared_ptr<Communicator> comm, const Operation& operat
   return depth_ > 0 ? Status() : launch();
 }
 
-Status Group::submit_making(std::function<Status()> make) {
-  if (depth_ == 0) return make();
-  makings_.push_back(std::move(make));
-  return Status();
+Status Group::submit(Making making) {
+  makings_.push_back(std::move(making));
+  return depth_ > 0 ? Status() : end_outermost();
 }
 
 Status Group::refuse(const Status& why) {
@@ -145,10 +172,19 @@ Status Group::launch() {
       batch.streams.push_back(std::move(stream));
   }
   std::vector<std::function<Status()>> waits;
+  Status begun;  // kInProgress when something goes on in the background
   for (const auto& batch : batches) batch->ticket = batch->comm->take_ticket();
   for (const auto& batch : batches) {
+    const auto background = batch->comm->progress();
     if (batch->streams.empty()) {
-      waits.push_back([batch] { return batch->run(); });
+      if (background->blocking()) {
+        waits.push_back([batch] { return batch->run(); });
+        continue;
+      }
+      begun = background->start([batch] { return batch->run(); });
+      if (begun.code() != Code::kInProgress)
+        waits.push_back([batch, begun] { return batch->give_up(begun); });
+      batch->queued = true;
       continue;
     }
     const auto done = enqueue(batch);
@@ -157,12 +193,15 @@ Status Group::launch() {
       continue;
     }
     batch->queued = true;
-    if (batch->synchronous) {
-      waits.push_back([batch, latch = *done] {
-        latch->wait();
-        return batch->comm->failure();
-      });
-    }
+    if (!batch->synchronous) continue;
+    const auto wait = [batch, latch = *done] {
+      latch->wait();
+      return batch->comm->failure();
+    };
+    if (background->blocking())
+      waits.push_back(wait);
+    else
+      begun = background->start(wait);
   }
   const Status status = run_beside(waits);
   for (const auto& batch : batches)
@@ -170,7 +209,7 @@ Status Group::launch() {
       // Its reason is the status.
       [[maybe_unused]] const Status same = batch->give_up(status);
     }
-  return status;
+  return status.ok() ? begun : status;
 }
 
 }  // namespace strait

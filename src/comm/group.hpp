@@ -1,6 +1,6 @@
 // Group: the calls of one thread between ncclGroupStart and the outermost ncclGroupEnd; a call
 // outside a group is a group of its own. When the group ends, its communicators are made side by
-// side, then its operations are launched: one batch per communicator, in the order of their first
+// side, or its operations are launched: one batch per communicator, in the order of their first
 // call. Everything here is thread-local state of the calling thread.
 #pragma once
 
@@ -12,20 +12,29 @@
 
 namespace strait {
 
+// The making of a communicator, to be begun when the group ends.
+struct Making {
+  std::function<Status()> run;
+  std::function<void(const Status& why)> give_up;  // in place of run(): tells who waits for it
+  std::shared_ptr<Progress> background;            // null: complete before the group ends
+  bool first = true;                               // not from a parent
+};
+
 class Group {
  public:
   // Of the calling thread.
   static Group& current();
 
   void start();
-  // The first failure of any call in the group, which drops the group, or of what it launched.
+  // The first failure of any call in the group, which drops the group, or of what it launched;
+  // kInProgress when some of it goes on in the background.
   Status end();
 
   // Adds an operation on a stream handle (nullptr: complete before the group ends). Ends the group
   // if none is open.
   Status submit(std::shared_ptr<Communicator> comm, const Operation& operation, void* stream);
-  // Adds the making of a communicator.
-  Status submit_making(std::function<Status()> make);
+  // Adds the making of a communicator. Ends the group if none is open.
+  Status submit(Making making);
   // A call with bad arguments inside a group makes the group fail.
   Status refuse(const Status& why);
 
@@ -36,11 +45,14 @@ class Group {
     void* stream;
   };
 
+  Status end_outermost();
+  Status check_makings() const;
+  Status launch_makings(std::vector<Making> makings);
   Status launch();
 
   int depth_ = 0;
   Status refused_;
-  std::vector<std::function<Status()>> makings_;
+  std::vector<Making> makings_;
   std::vector<Entry> entries_;
 };
 

@@ -2,14 +2,15 @@
 // trying which transport joins which ranks of a domain, agree on the slower of both directions,
 // share the throttle of each domain, part.
 
+#include "comm/join.hpp"
+
 #include <fcntl.h>
 
 #include <algorithm>
 
 #include "base/fd_exchange.hpp"
 #include "base/log.hpp"
-#include "comm/bootstrap.hpp"
-#include "comm/communicator.hpp"
+#include "comm/bootstrap_levels.hpp"
 #include "comm/member.hpp"
 #include "comm/version.hpp"
 #include "topology/discover.hpp"
@@ -20,86 +21,107 @@ namespace {
 
 constexpr const char* kUplinkPage = "uplink";
 constexpr uint8_t kUnreached = 255;
+constexpr int64_t kReachTurnMs = 500;
 
 class Joiner {
  public:
-  Joiner(const UniqueId& id, int rank, int rank_count, int device, const Config& config)
-      : id_(id), rank_count_(rank_count), deadline_(Deadline::after_ms(config.init_timeout_ms)) {
-    parts_.rank = rank;
-    parts_.device = device;
-    parts_.config = config;
-  }
+  explicit Joiner(JoinTerms terms)
+      : terms_(std::move(terms)),
+        rank_(terms_.meeting.rank),
+        rank_count_(terms_.meeting.rank_count),
+        config_(terms_.config),
+        deadline_(Deadline::after_ms(config_.init_timeout_ms)) {}
 
   Result<std::shared_ptr<Communicator>> join() {
-    STRAIT_ASSIGN(bootstrap_,
-                  Bootstrap::join(id_, parts_.rank, rank_count_, parts_.config,
-                                  make_hello(kVersion, parts_.config.agreed_values()), deadline_));
+    STRAIT_ASSIGN(bootstrap_, meet());
     if (const Status status = connect(); !status.ok()) {
       bootstrap_->fail(status);
       return status;
     }
     STRAIT_TRY(bootstrap_->barrier(deadline_));
-    return std::make_shared<Communicator>(std::move(parts_));
+    parts_.rank = rank_;
+    parts_.device = terms_.device;
+    parts_.config = config_;
+    parts_.station = station_;
+    parts_.kin.secret = bootstrap_->transport_secret();
+    parts_.progress = terms_.progress;
+    return Communicator::make(std::move(parts_));
   }
 
  private:
+  Result<std::unique_ptr<Bootstrap>> meet() {
+    const Hello hello = make_hello(kVersion, config_.agreed_values());
+    return terms_.ids.size() > 1
+               ? join_levels(terms_.ids, terms_.meeting, config_, hello, deadline_)
+               : Bootstrap::join(terms_.meeting, config_, hello, deadline_);
+  }
+
   Status connect() {
-    STRAIT_TRY(make_doorbell());
-    STRAIT_ASSIGN(parts_.transports, open_transports(context()));
+    STRAIT_TRY(make_station());
+    STRAIT_ASSIGN(parts_.kin.door, net::Listener::get(config_.port_range));
     STRAIT_ASSIGN(exchange_, FdExchange::get());
     STRAIT_TRY(exchange_members());
     STRAIT_TRY(share_uplink());
     return choose_routes();
   }
 
-  Status make_doorbell() {
-    STRAIT_ASSIGN(parts_.doorbell_memory, SharedMemory::create("doorbell", sizeof(DoorbellWord)));
-    auto* word = new (parts_.doorbell_memory.data()) DoorbellWord;
-    parts_.doorbell = std::make_unique<Doorbell>(word);
+  Status make_station() {
+    station_ = std::make_shared<Station>();
+    station_->rank = rank_;
+    STRAIT_ASSIGN(station_->doorbell_memory,
+                  SharedMemory::create("doorbell", sizeof(DoorbellWord)));
+    auto* word = new (station_->doorbell_memory.data()) DoorbellWord;
+    station_->doorbell = std::make_unique<Doorbell>(word);
+    STRAIT_ASSIGN(station_->transports, open_transports(context()));
     return Status();
   }
 
   TransportContext context() const {
     const Secret& secret = bootstrap_->transport_secret();
-    return {.rank = parts_.rank,
+    return {.rank = rank_,
             .comm_key = bootstrap_->comm_key(),
             .secret = {secret.begin(), secret.end()},
-            .config = parts_.config,
-            .doorbell = parts_.doorbell.get(),
-            .doorbell_fd = parts_.doorbell_memory.fd()};
+            .config = config_,
+            .doorbell = station_->doorbell.get(),
+            .doorbell_fd = station_->doorbell_memory.fd()};
   }
 
   Status exchange_members() {
     Member me;
-    const Config& config = parts_.config;
-    const std::string host = host_identity(read_system_view(), config.host_id);
-    me.domain = domain_name({.domain = config.domain, .emulate_domains = config.emulate_domains},
-                            host, parts_.rank);
+    const std::string host = host_identity(read_system_view(), config_.host_id);
+    me.domain = domain_name({.domain = config_.domain, .emulate_domains = config_.emulate_domains},
+                            host, rank_);
+    if (!terms_.domain.empty()) me.domain = terms_.domain;
     me.fd_exchange = exchange_->address();
-    for (const auto& transport : parts_.transports)
+    STRAIT_ASSIGN(const auto place, own_addresses(*parts_.kin.door, config_));
+    me.place = net::text_of(place);
+    for (const auto& transport : station_->transports)
       me.addresses[std::string(transport->name())] = transport->address();
     STRAIT_ASSIGN(const auto packed, bootstrap_->all_gather(pack(me), deadline_));
     std::vector<std::string> domains;
     for (const auto& bytes : packed) {
       STRAIT_ASSIGN(Member member, unpack_member(bytes));
       domains.push_back(member.domain);
+      parts_.kin.places.push_back(member.place);
       members_.push_back(std::move(member));
     }
     parts_.topology = Topology::from_names(domains);
-    if (parts_.rank == 0)
-      log_info("communicator of {} ranks, {}", rank_count_, format(parts_.topology));
+    if (rank_ == 0)
+      log_info("communicator {}of {} ranks, {}",
+               config_.comm_name.empty() ? "" : config_.comm_name + " ", rank_count_,
+               format(parts_.topology));
     return Status();
   }
 
   // One bucket per domain, made by its first rank. Where a domain spans processes that cannot share
   // memory, each part keeps to its share of the rate.
   Status share_uplink() {
-    if (parts_.config.link_rate == 0) return Status();
-    const std::vector<int> ranks = parts_.topology.ranks_of(parts_.topology.domain_of[parts_.rank]);
+    if (config_.link_rate == 0) return Status();
+    const std::vector<int> ranks = parts_.topology.ranks_of(parts_.topology.domain_of[rank_]);
     const int leader = ranks.front();
-    if (leader == parts_.rank) {
-      STRAIT_ASSIGN(uplink_, RateBucket::create(parts_.config.link_rate));
-      STRAIT_ASSIGN(shelf_, exchange_->open_shelf(bootstrap_->comm_key(), parts_.rank,
+    if (leader == rank_) {
+      STRAIT_ASSIGN(uplink_, RateBucket::create(config_.link_rate));
+      STRAIT_ASSIGN(shelf_, exchange_->open_shelf(bootstrap_->comm_key(), rank_,
                                                   bootstrap_->transport_secret()));
       UniqueFd fd(fcntl(uplink_->fd(), F_DUPFD_CLOEXEC, 0));
       if (!fd) return system_error("cannot share the uplink's page");
@@ -117,47 +139,64 @@ class Joiner {
       STRAIT_ASSIGN(uplink_, RateBucket::map(std::move(fetched->fd)));
       return Status();
     }
-    log_warn("rank {} cannot share the uplink of rank {} ({}): it keeps to 1/{} of the rate",
-             parts_.rank, leader, fetched.status().message(), rank_count);
-    STRAIT_ASSIGN(uplink_, RateBucket::create(parts_.config.link_rate / rank_count));
+    log_warn("rank {} cannot share the uplink of rank {} ({}): it keeps to 1/{} of the rate", rank_,
+             leader, fetched.status().message(), rank_count);
+    STRAIT_ASSIGN(uplink_, RateBucket::create(config_.link_rate / rank_count));
     return Status();
   }
 
   // For every peer the fastest transport that reaches it in both directions: both ends must use the
   // same one.
   Status choose_routes() {
-    std::vector<std::byte> mine;
     std::vector<std::string> refusals(rank_count_);
-    for (int peer = 0; peer < rank_count_; ++peer)
-      mine.push_back(std::byte{first_that_reaches(peer, refusals[peer])});
-    STRAIT_ASSIGN(const auto choices, bootstrap_->all_gather(mine, deadline_));
+    const bool known = !terms_.ways.empty();
+    std::vector<uint8_t> ways = known ? terms_.ways : std::vector<uint8_t>();
+    if (!known) {
+      STRAIT_ASSIGN(ways, try_ways(refusals));
+    }
     const std::vector<Transport*> inside = throttle_network();
     for (int peer = 0; peer < rank_count_; ++peer) {
-      const auto theirs = static_cast<size_t>(parts_.rank) < choices[peer].size()
-                              ? static_cast<uint8_t>(choices[peer][parts_.rank])
-                              : kUnreached;
-      const size_t chosen = std::max(static_cast<uint8_t>(mine[peer]), theirs);
-      if (chosen >= parts_.transports.size())
-        return error(Code::kSystemError, "rank {} and rank {} have no way to each other: {}",
-                     parts_.rank, peer, refusals[peer]);
-      Transport* transport = parts_.topology.same_domain(peer, parts_.rank)
-                                 ? inside[chosen]
-                                 : parts_.transports[chosen].get();
-      if (peer != parts_.rank)
-        log_info("rank {} reaches rank {} over {}{}{}", parts_.rank, peer, transport->name(),
+      const size_t way = ways[peer];
+      if (way >= station_->transports.size())
+        return error(Code::kSystemError, "rank {} and rank {} have no way to each other: {}", rank_,
+                     peer, refusals[peer]);
+      Transport* transport =
+          parts_.topology.same_domain(peer, rank_) ? inside[way] : station_->transports[way].get();
+      if (peer != rank_ && !known)
+        log_info("rank {} reaches rank {} over {}{}{}", rank_, peer, transport->name(),
                  refusals[peer].empty() ? "" : "; ", refusals[peer]);
-      parts_.routes.push_back(
-          {.transport = transport,
-           .address = members_[peer].addresses[std::string(transport->name())]});
+      parts_.routes.push_back({.transport = transport,
+                               .address = members_[peer].addresses[std::string(transport->name())],
+                               .rank = peer});
     }
+    parts_.kin.ways = std::move(ways);
     return Status();
+  }
+
+  // Tells and hears what reaches whom; the slower of both directions counts.
+  Result<std::vector<uint8_t>> try_ways(std::vector<std::string>& refusals) {
+    std::vector<std::byte> mine;
+    for (int peer = 0; peer < rank_count_; ++peer) {
+      if (terms_.meeting.stop.stop_requested())
+        return error(Code::kInvalidUsage, "the communicator was aborted while it was made");
+      mine.push_back(std::byte{first_that_reaches(peer, refusals[peer])});
+    }
+    STRAIT_ASSIGN(const auto choices, bootstrap_->all_gather(mine, deadline_));
+    std::vector<uint8_t> ways;
+    for (int peer = 0; peer < rank_count_; ++peer) {
+      const auto theirs = static_cast<size_t>(rank_) < choices[peer].size()
+                              ? static_cast<uint8_t>(choices[peer][rank_])
+                              : kUnreached;
+      ways.push_back(std::max(static_cast<uint8_t>(mine[peer]), theirs));
+    }
+    return ways;
   }
 
   // Between domains only networks count, so that an emulated rack behaves like a real one.
   uint8_t first_that_reaches(int peer, std::string& refusals) {
-    const bool inside = parts_.topology.same_domain(peer, parts_.rank);
-    for (size_t i = 0; i < parts_.transports.size(); ++i) {
-      Transport& transport = *parts_.transports[i];
+    const bool inside = parts_.topology.same_domain(peer, rank_);
+    for (size_t i = 0; i < station_->transports.size(); ++i) {
+      Transport& transport = *station_->transports[i];
       if (!inside) {
         if (is_network(transport)) return static_cast<uint8_t>(i);
         continue;
@@ -165,7 +204,7 @@ class Joiner {
       const std::string name(transport.name());
       const Status status = is_network(transport)
                                 ? Status()  // its links say why when they cannot be opened
-                                : transport.reach(peer, members_[peer].addresses[name], deadline_);
+                                : reach(transport, peer, members_[peer].addresses[name]);
       if (status.ok()) return static_cast<uint8_t>(i);
       refusals += (refusals.empty() ? "" : "; ") + name + ": " + status.message();
     }
@@ -173,22 +212,36 @@ class Joiner {
     return kUnreached;
   }
 
+  // In turns, so that a stop ends the wait.
+  Status reach(Transport& transport, int peer, const std::string& address) const {
+    while (true) {
+      const Deadline turn =
+          Deadline::after_ms(std::min<int64_t>(deadline_.left_ms(), kReachTurnMs));
+      const Status status = transport.reach(peer, address, turn);
+      const bool over = deadline_.passed() || terms_.meeting.stop.stop_requested();
+      if (status.code() != Code::kTimeout || over) return status;
+    }
+  }
+
   static bool is_network(const Transport& transport) { return transport.name() == "tcp"; }
 
   // Puts the throttle on networks; returns the transports without it, for links inside the domain.
   std::vector<Transport*> throttle_network() {
     std::vector<Transport*> inside;
-    for (auto& transport : parts_.transports) {
+    for (auto& transport : station_->transports) {
       inside.push_back(transport.get());
       if (uplink_ && is_network(*transport)) transport = throttle(std::move(transport), uplink_);
     }
     return inside;
   }
 
-  const UniqueId& id_;
+  const JoinTerms terms_;
+  const int rank_;
   const int rank_count_;
+  const Config& config_;
   const Deadline deadline_;
   Communicator::Parts parts_;
+  std::shared_ptr<Station> station_;
   std::unique_ptr<Bootstrap> bootstrap_;
   std::shared_ptr<FdExchange> exchange_;
   std::unique_ptr<FdShelf> shelf_;
@@ -198,10 +251,8 @@ class Joiner {
 
 }  // namespace
 
-Result<std::shared_ptr<Communicator>> Communicator::join(const UniqueId& id, int rank,
-                                                         int rank_count, int device,
-                                                         const Config& config) {
-  return Joiner(id, rank, rank_count, device, config).join();
+Result<std::shared_ptr<Communicator>> join(JoinTerms terms) {
+  return Joiner(std::move(terms)).join();
 }
 
 }  // namespace strait

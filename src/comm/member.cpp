@@ -6,7 +6,7 @@ namespace strait {
 
 std::vector<std::byte> pack(const Member& member) {
   Packer packer;
-  packer.text(member.domain).text(member.fd_exchange);
+  packer.text(member.domain).text(member.fd_exchange).text(member.place);
   packer.number(static_cast<uint32_t>(member.addresses.size()));
   for (const auto& [name, address] : member.addresses) packer.text(name).text(address);
   return packer.take();
@@ -17,6 +17,7 @@ Result<Member> unpack_member(std::span<const std::byte> bytes) {
   Unpacker unpacker(bytes);
   member.domain = unpacker.text();
   member.fd_exchange = unpacker.text();
+  member.place = unpacker.text();
   const auto count = unpacker.number<uint32_t>();
   for (uint32_t i = 0; i < count && unpacker.ok(); ++i) {
     const std::string name = unpacker.text();

@@ -24,7 +24,8 @@ struct Packed {
   uint16_t port = 0;
   uint8_t address_count = 0;
   uint8_t fixed_root = 0;
-  uint16_t reserved = 0;
+  uint8_t late_root = 0;
+  uint8_t reserved = 0;
   Secret secret{};
   PackedAddress addresses[UniqueId::kAddressesMax];
   uint32_t padding = 0;
@@ -65,6 +66,7 @@ Result<UniqueId> UniqueId::parse(std::span<const std::byte, kBytes> bytes) {
   UniqueId id;
   id.secret = packed.secret;
   id.fixed_root = packed.fixed_root != 0;
+  id.late_root = packed.late_root != 0;
   for (size_t i = 0; i < packed.address_count; ++i) {
     net::Address address{.family = packed.addresses[i].family == 4 ? AF_INET : AF_INET6,
                          .port = packed.port};
@@ -79,6 +81,7 @@ UniqueId::Bytes UniqueId::bytes() const {
   packed.port = addresses.empty() ? uint16_t{0} : addresses.front().port;
   packed.address_count = static_cast<uint8_t>(std::min(addresses.size(), kAddressesMax));
   packed.fixed_root = fixed_root ? 1 : 0;
+  packed.late_root = late_root ? 1 : 0;
   packed.secret = secret;
   for (size_t i = 0; i < packed.address_count; ++i) {
     packed.addresses[i].family = addresses[i].family == AF_INET ? 4 : 6;
@@ -105,6 +108,16 @@ UniqueId UniqueId::random(std::vector<net::Address> addresses) {
   addresses.resize(std::min(addresses.size(), kAddressesMax));
   id.addresses = std::move(addresses);
   net::fill_random(id.secret);
+  return id;
+}
+
+UniqueId UniqueId::derived(const Secret& secret, std::string_view purpose,
+                           std::vector<net::Address> addresses) {
+  UniqueId id;
+  addresses.resize(std::min(addresses.size(), kAddressesMax));
+  id.addresses = std::move(addresses);
+  id.secret = derive_secret(secret, "further communicator", std::as_bytes(std::span(purpose)));
+  id.late_root = true;
   return id;
 }
 

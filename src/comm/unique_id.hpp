@@ -26,6 +26,7 @@ struct UniqueId {
   Secret secret{};
   std::vector<net::Address> addresses;  // of the root, all with one port; tried in this order
   bool fixed_root = false;              // made from STRAIT_COMM_ID: rank 0 hosts the root
+  bool late_root = false;               // rank 0 hosts the root, and may come after others
 
   bool operator==(const UniqueId&) const = default;
 
@@ -37,6 +38,10 @@ struct UniqueId {
   static Result<UniqueId> from_meeting_point(const std::string& host_and_port);
   // A new random secret, with the first kAddressesMax of the addresses.
   static UniqueId random(std::vector<net::Address> addresses);
+  // The id of a further communicator among ranks that share a secret: equal texts give equal ids,
+  // so that nobody has to hand it round. The process at the addresses hosts its root.
+  static UniqueId derived(const Secret& secret, std::string_view purpose,
+                          std::vector<net::Address> addresses);
 
   Bytes bytes() const;
   // By which the bootstrap's root is found on its port; says nothing about the secret.

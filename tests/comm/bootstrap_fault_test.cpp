@@ -30,7 +30,8 @@ class BootstrapFault : public ::testing::Test {
     return join_as(rank, rank_count, plain_hello(rank), ms);
   }
   Joined join_as(int rank, int rank_count, const Hello& hello, int64_t ms = 10'000) const {
-    return Bootstrap::join(id_, rank, rank_count, loopback_config(), hello, Deadline::after_ms(ms));
+    return Bootstrap::join({id_, rank, rank_count}, loopback_config(), hello,
+                           Deadline::after_ms(ms));
   }
 
   // Every rank fails promptly with a sentence that fits.
@@ -86,7 +87,7 @@ TEST_F(BootstrapFault, ReportedFailureReachesThoseThatWaitAndThoseThatCome) {
   const auto results = run_ranks(3, [&](int rank) -> Status {
     if (rank == 1) {
       const Status why = error(Code::kSystemError, "no memory for links");
-      report_failure(id_, rank, why);
+      report_failure({id_, rank, 0}, why);
       return why;
     }
     if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -201,7 +202,7 @@ TEST_F(BootstrapFault, WrongSecretIsKeptOut) {
 TEST_F(BootstrapFault, UnknownCommunicatorFailsAtOnce) {
   const UniqueId other = UniqueId::random(id_.addresses);
   const auto joined =
-      Bootstrap::join(other, 1, 2, loopback_config(), plain_hello(1), Deadline::after_ms(10'000));
+      Bootstrap::join({other, 1, 2}, loopback_config(), plain_hello(1), Deadline::after_ms(10'000));
   ASSERT_FALSE(joined.ok());
   EXPECT_LT(now_ns() - start_ns_, kPromptMs * 1'000'000);
   EXPECT_THAT(joined.status().message(),
@@ -220,7 +221,7 @@ TEST_F(BootstrapFault, GarbageAfterTheHandshakeFailsTheCommunicatorWithASentence
   FrameChannel channel(UniqueFd(dup(connection->fd.get())), connection->session,
                        FrameChannel::End::kRank);
   Packer packer;
-  packer.number<int32_t>(1).number<int32_t>(3).number<int64_t>(10'000).hello(plain_hello(1));
+  packer.join_request({.rank = 1, .rank_count = 3, .limit_ms = 10'000, .hello = plain_hello(1)});
   ASSERT_TRUE(channel.send(FrameType::kJoin, packer.take()).ok());
   const std::vector<std::byte> garbage(100, std::byte{0});
   ASSERT_GT(send(connection->fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);

@@ -21,7 +21,7 @@ TEST_P(BootstrapJoin, EveryRankLearnsOfEveryOther) {
   std::vector<uint64_t> keys(static_cast<size_t>(rank_count));
   std::vector<Secret> secrets(static_cast<size_t>(rank_count));
   const auto results = run_ranks(rank_count, [&](int rank) -> Status {
-    STRAIT_ASSIGN(auto bootstrap, Bootstrap::join(*id, rank, rank_count, loopback_config(),
+    STRAIT_ASSIGN(auto bootstrap, Bootstrap::join({*id, rank, rank_count}, loopback_config(),
                                                   plain_hello(rank), Deadline::after_ms(10'000)));
     for (int other = 0; other < rank_count; ++other)
       EXPECT_EQ(bootstrap->hellos()[static_cast<size_t>(other)], plain_hello(other));
@@ -53,7 +53,7 @@ TEST(Bootstrap, LargeRoundsArriveWhole) {
   const auto id = make_unique_id(loopback_config());
   ASSERT_TRUE(id.ok());
   const auto results = run_ranks(3, [&](int rank) -> Status {
-    STRAIT_ASSIGN(auto bootstrap, Bootstrap::join(*id, rank, 3, loopback_config(),
+    STRAIT_ASSIGN(auto bootstrap, Bootstrap::join({*id, rank, 3}, loopback_config(),
                                                   plain_hello(rank), Deadline::after_ms(20'000)));
     const std::vector<std::byte> mine(size_t{4} << 20, std::byte(rank + 1));
     STRAIT_ASSIGN(const auto all, bootstrap->all_gather(mine, Deadline::after_ms(20'000)));
@@ -75,7 +75,7 @@ TEST(Bootstrap, SeveralCommunicatorsAtOnceDoNotMix) {
   std::vector<uint64_t> keys(kCommunicators);
   const auto results = run_ranks(kCommunicators * 2, [&](int thread) -> Status {
     const auto which = static_cast<size_t>(thread / 2);
-    STRAIT_ASSIGN(auto bootstrap, Bootstrap::join(ids[which], thread % 2, 2, loopback_config(),
+    STRAIT_ASSIGN(auto bootstrap, Bootstrap::join({ids[which], thread % 2, 2}, loopback_config(),
                                                   plain_hello(thread), Deadline::after_ms(10'000)));
     EXPECT_EQ(bootstrap->hellos()[static_cast<size_t>(1 - thread % 2)], plain_hello(thread ^ 1));
     if (thread % 2 == 0) keys[which] = bootstrap->comm_key();
@@ -93,7 +93,7 @@ TEST(Bootstrap, Ipv6LoopbackWorks) {
   if (!id.ok()) GTEST_SKIP() << "no IPv6 here: " << id.status().message();
   EXPECT_EQ(id->addresses.front().family, AF_INET6);
   const auto results = run_ranks(2, [&](int rank) {
-    return Bootstrap::join(*id, rank, 2, config, plain_hello(rank), Deadline::after_ms(10'000))
+    return Bootstrap::join({*id, rank, 2}, config, plain_hello(rank), Deadline::after_ms(10'000))
         .status();
   });
   for (const Status& status : results) EXPECT_TRUE(status.ok()) << status.message();
@@ -118,7 +118,7 @@ TEST(Bootstrap, FixedMeetingPointServesOneCommunicatorAfterAnother) {
       STRAIT_ASSIGN(const UniqueId id, make_unique_id(config));
       STRAIT_ASSIGN(
           joined[static_cast<size_t>(rank)],
-          Bootstrap::join(id, rank, 3, config, plain_hello(rank), Deadline::after_ms(10'000)));
+          Bootstrap::join({id, rank, 3}, config, plain_hello(rank), Deadline::after_ms(10'000)));
       if (rank == 0) key = joined[0]->comm_key();
       return joined[static_cast<size_t>(rank)]->barrier(Deadline::after_ms(10'000));
     });
@@ -135,13 +135,13 @@ TEST(Bootstrap, FixedMeetingPointCanBeTriedAgainAfterAFailure) {
   const Config config = meeting_config(static_cast<uint16_t>(17'000 + getpid() % 7'000));
   const auto id = make_unique_id(config);
   ASSERT_TRUE(id.ok());
-  const auto alone = Bootstrap::join(*id, 0, 2, config, plain_hello(0), Deadline::after_ms(200));
+  const auto alone = Bootstrap::join({*id, 0, 2}, config, plain_hello(0), Deadline::after_ms(200));
   ASSERT_FALSE(alone.ok());
   EXPECT_THAT(alone.status().message(), HasSubstr("rank 1 of 2 did not arrive within"));
   const auto results = run_ranks(2, [&](int rank) {
     // Rank 1 must not meet the first attempt's verdict.
     if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    return Bootstrap::join(*id, rank, 2, config, plain_hello(rank), Deadline::after_ms(10'000))
+    return Bootstrap::join({*id, rank, 2}, config, plain_hello(rank), Deadline::after_ms(10'000))
         .status();
   });
   for (const Status& status : results) EXPECT_TRUE(status.ok()) << status.message();
@@ -152,7 +152,8 @@ TEST(Bootstrap, MeetingPointOnAnotherHostIsExplained) {
   config.comm_id = "203.0.113.7:4000";  // an address for documentation, never ours
   const auto id = make_unique_id(config);
   ASSERT_TRUE(id.ok());
-  const auto joined = Bootstrap::join(*id, 0, 2, config, plain_hello(0), Deadline::after_ms(2'000));
+  const auto joined =
+      Bootstrap::join({*id, 0, 2}, config, plain_hello(0), Deadline::after_ms(2'000));
   ASSERT_FALSE(joined.ok());
   EXPECT_THAT(joined.status().message(),
               AllOf(HasSubstr("STRAIT_COMM_ID"), HasSubstr("203.0.113.7")));
@@ -166,7 +167,7 @@ TEST(Bootstrap, PortRangeHoldsTheRoot) {
   ASSERT_TRUE(id.ok()) << id.status().message();
   EXPECT_GE(id->addresses.front().port, first);
   EXPECT_LE(id->addresses.front().port, first + 20);
-  EXPECT_TRUE(Bootstrap::join(*id, 0, 1, config, plain_hello(0), Deadline::after_ms(5'000)).ok());
+  EXPECT_TRUE(Bootstrap::join({*id, 0, 1}, config, plain_hello(0), Deadline::after_ms(5'000)).ok());
 }
 
 }  // namespace

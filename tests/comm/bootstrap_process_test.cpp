@@ -89,7 +89,7 @@ std::string text_of(const Status& status) {
 
 Status meet(const UniqueId& id, int rank, int rank_count) {
   STRAIT_ASSIGN(auto bootstrap,
-                Bootstrap::join(id, rank, rank_count, loopback_config(), make_hello("0.1.0", {}),
+                Bootstrap::join({id, rank, rank_count}, loopback_config(), make_hello("0.1.0", {}),
                                 Deadline::after_ms(10'000)));
   const std::byte mine[] = {std::byte(rank)};
   STRAIT_ASSIGN(const auto all, bootstrap->all_gather(mine, Deadline::after_ms(10'000)));
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(RankCounts, BootstrapProcesses, ::testing::Values(2, 3,
 TEST(BootstrapProcess, ProcessThatDiesWhileOthersWaitFailsThemPromptly) {
   Family family(4, [](const UniqueId& id, int rank) -> std::string {
     if (rank == 3) std::this_thread::sleep_for(std::chrono::seconds(60));  // never joins
-    return text_of(Bootstrap::join(id, rank, 4, loopback_config(), make_hello("0.1.0", {}),
+    return text_of(Bootstrap::join({id, rank, 4}, loopback_config(), make_hello("0.1.0", {}),
                                    Deadline::after_ms(60'000))
                        .status());
   });
@@ -131,7 +131,7 @@ TEST(BootstrapProcess, ProcessThatDiesWhileOthersWaitFailsThemPromptly) {
 TEST(BootstrapProcess, DeathOfTheRootsProcessIsExplained) {
   Family family(3, [](const UniqueId& id, int rank) -> std::string {
     if (rank == 2) std::this_thread::sleep_for(std::chrono::seconds(60));
-    return text_of(Bootstrap::join(id, rank, 3, loopback_config(), make_hello("0.1.0", {}),
+    return text_of(Bootstrap::join({id, rank, 3}, loopback_config(), make_hello("0.1.0", {}),
                                    Deadline::after_ms(60'000))
                        .status());
   });
