@@ -36,8 +36,9 @@
 #define __grid_constant__
 // Write `static __constant__ const T name = ...`, which is the same thing in both compilers.
 #define __constant__ __attribute__((unused))
-// One OS thread carries a block for its whole life, so that what is its own is the block's own.
-#define __shared__ static thread_local
+// One OS thread carries a block for its whole life, so that what is its own is the block's own. In
+// a function it is static too, with the word or without.
+#define __shared__ thread_local
 
 #define threadIdx (::strait::simt::thread_place->index)
 #define blockIdx (::strait::simt::block_place.index)

@@ -26,7 +26,7 @@ void allow_interrupts() {
     action.sa_handler = handle;
     // The handler may never return, so that the signal must not stay blocked.
     action.sa_flags = SA_NODEFER | SA_RESTART;
-    sigaction(signal_number(), &action, nullptr);
+    sigaction(signal_number(), &action, &before);
   });
   sigset_t set;
   sigemptyset(&set);
