@@ -1,0 +1,131 @@
+// What a kernel is told of one collective: the plan as the device reads it, the ports of its links,
+// and where it reports to. Plain data that both sides lay out alike. A DeviceCall is a kernel
+// parameter, so a captured graph keeps its own copy; what it points to lives as long as the
+// communicator or the graph does. Written by the host, read by the kernel, but for the fields that
+// say otherwise.
+#pragma once
+
+#include <cstdint>
+
+namespace strait {
+
+// ---- Links, as a kernel turns them ------------------------------------------------------------
+
+// Stands beside a slot. The sender writes it last; the receiver polls it.
+struct alignas(16) SlotMark {
+  uint64_t word;  // low half: bytes; high half: number of the message + 1
+  uint32_t tag;   // of the call
+  uint32_t unused;
+};
+
+inline constexpr uint64_t slot_word(uint64_t sequence, uint64_t bytes) {
+  return (sequence + 1) << 32 | bytes;
+}
+
+// One end of a link: a ring of slots that the kernel fills or empties itself. The other end is a
+// kernel on a GPU that shares the memory, or the proxy. Used by one block at a time.
+//
+//   sender:   waits until sequence - *released < slot_count, fills slot, then its mark
+//   receiver: waits for the mark of its sequence, empties slot, then *released = sequence + 1
+struct DevicePort {
+  unsigned char* slots;
+  uint64_t slot_stride;
+  SlotMark* marks;
+  uint64_t* released;      // partner: the other end
+  unsigned char* flagged;  // slots of the low-latency protocol; null: there are none
+  uint64_t flagged_stride;
+  uint32_t slot_count;
+  uint32_t peer;
+  uint64_t sequence;  // messages so far; the kernel's
+};
+
+// The most that travels by the low-latency protocol, where each 8 bytes carry their own flags. The
+// first line of a message says what it is.
+inline constexpr uint32_t kFlaggedBytesMax = 8192;
+inline constexpr uint64_t kFlaggedStride = 2 * (kFlaggedBytesMax + 8);
+
+// Threads of a block, a multiple of 32; at most so many, which leaves each 96 registers.
+inline constexpr uint32_t kBlockThreadsMax = 640;
+
+// ---- The plan ---------------------------------------------------------------------------------
+
+enum class DeviceBuffer : uint8_t { kNone, kInput, kOutput, kScratch };
+
+inline constexpr int32_t kNoPort = -1;
+
+struct DevicePlace {
+  uint64_t offset;  // elements
+  DeviceBuffer buffer;
+};
+
+struct DeviceStep {
+  uint64_t count;
+  DevicePlace source;
+  DevicePlace addend;
+  DevicePlace target;
+  int32_t recv_port;
+  int32_t send_port;
+  bool recv_coded;
+  bool send_coded;
+  bool finish;
+};
+
+struct DeviceLane {
+  uint64_t piece;
+  uint64_t rounds;
+  uint32_t first_step;
+  uint32_t step_count;
+  uint64_t staging;  // bytes into DeviceCall::staging
+};
+
+// ---- What the kernel reports ------------------------------------------------------------------
+
+enum class DeviceFailure : uint32_t {
+  kNone = 0,
+  kAborted,     // by the host
+  kWrongTag,    // found: the tag that came
+  kWrongBytes,  // found: the bytes that came
+  kDamaged,     // a coded chunk; found: the codec's verdict
+};
+
+// In pinned host memory, one per communicator. The first failure wins.
+struct DeviceReport {
+  alignas(64) uint32_t abort;    // host -> kernel: stop; not 0
+  alignas(64) uint32_t failure;  // kernel -> host: a DeviceFailure, set before the rest is written
+  uint32_t complete;             // kernel -> host: the rest is written
+  uint32_t lane;
+  uint32_t step;
+  uint64_t round;
+  uint64_t found;
+  uint64_t expected;
+  alignas(64) uint64_t progress;  // kernel -> host: changes while something moves
+  uint64_t finished;              // kernel -> host: calls that have ended
+};
+
+// ---- The call ---------------------------------------------------------------------------------
+
+enum class DeviceOperation : uint8_t { kSum, kProd, kMax, kMin };
+
+struct DeviceArithmetic {
+  DeviceOperation operation;
+  bool scales_input;  // input is multiplied by the factor of its kind as it is read
+  double scale_float;
+  uint64_t scale_integer;
+  uint64_t divisor;  // of finished integers; 1: none
+};
+
+struct DeviceCall {
+  const DeviceLane* lanes;  // one per block
+  const DeviceStep* steps;
+  DevicePort* ports;
+  const unsigned char* input;
+  unsigned char* output;
+  unsigned char* scratch;
+  unsigned char* staging;
+  DeviceReport* report;
+  uint32_t* arrivals;  // blocks of this call that have ended; the last one sets it back to 0
+  DeviceArithmetic arithmetic;
+  uint32_t tag;
+};
+
+}  // namespace strait

@@ -1,0 +1,254 @@
+// The interpreter on a GPU: a block walks the rounds and steps of one lane, exactly as
+// plan/interpreter.hpp does on a host. Device code, for a whole block.
+//
+// One thread waits for the message and for room, all compute, one passes on:
+//
+//   thread 0:  wait message, wait room ─┐         ┌─> post, release
+//   all:                             barrier ─ compute ─ barrier
+//
+// Small messages between GPUs go by the low-latency protocol, through shared memory, whose lines
+// prove their own arrival: no flag is written after the data, and none is read before.
+#pragma once
+
+#include "exec/cuda/combine.cuh"
+#include "exec/cuda/ports.cuh"
+
+namespace strait::gpu {
+
+// A block's shared memory besides its steps.
+struct LaneShared {
+  bool stop;
+  bool recv_flagged;
+  bool send_flagged;
+  unsigned char* received;
+  unsigned char* slot;
+  uint64_t received_bytes;
+  alignas(16) unsigned char arrived[kFlaggedBytesMax];  // by the low-latency protocol
+  alignas(16) unsigned char leaving[kFlaggedBytesMax];
+};
+
+// One step of one round.
+struct Piece {
+  const DeviceStep* step;
+  uint32_t index;
+  uint64_t round;
+  uint64_t offset;  // elements
+  uint64_t count;
+};
+
+template <class N>
+class Lane {
+ public:
+  using Narrow = typename N::Narrow;
+  using Value = typename N::Value;
+
+  __device__ Lane(const DeviceCall& call, LaneShared& shared)
+      : call_(call),
+        lane_(call.lanes[blockIdx.x]),
+        shared_(shared),
+        factor_(N::factor(call.arithmetic.scale_float, call.arithmetic.scale_integer)) {}
+
+  // `steps` are the lane's, in shared memory or where the call has them.
+  __device__ void run(const DeviceStep* steps) {
+    for (uint64_t round = 0; round < lane_.rounds; ++round) {
+      const uint64_t offset = round * lane_.piece;
+      for (uint32_t index = 0; index < lane_.step_count; ++index) {
+        const DeviceStep& step = steps[index];
+        if (step.count <= offset) continue;
+        const uint64_t left = step.count - offset;
+        if (!run({&step, index, round, offset, left < lane_.piece ? left : lane_.piece})) return;
+      }
+    }
+  }
+
+ private:
+  __device__ bool run(const Piece& piece) {
+    const DeviceStep& step = *piece.step;
+    if (threadIdx.x == 0) prepare(piece);
+    __syncthreads();
+    // Read now: behind the next barriers thread 0 already prepares the next step.
+    const bool stop = shared_.stop;
+    const bool recv_flagged = shared_.recv_flagged;
+    const bool send_flagged = shared_.send_flagged;
+    if (stop) return false;
+    if (recv_flagged && !receive(piece)) return false;
+    compute(piece);
+    __syncthreads();
+    if (send_flagged) {
+      ::strait::gpu::send_flagged(port(step.send_port), shared_.leaving, narrow_bytes(piece),
+                                  call_.tag);
+      __syncthreads();
+    }
+    if (threadIdx.x == 0) pass_on(piece, send_flagged);
+    return true;
+  }
+
+  // All threads; false for all if one was told to stop.
+  __device__ bool receive(const Piece& piece) {
+    const bool came = receive_flagged(call_.report, port(piece.step->recv_port), shared_.arrived,
+                                      static_cast<uint32_t>(shared_.received_bytes));
+    const bool all_came = __syncthreads_and(came) != 0;
+    if (!all_came && threadIdx.x == 0) fail(piece, DeviceFailure::kAborted, 0, 0);
+    return all_came;
+  }
+
+  __device__ DevicePort& port(int32_t index) const { return call_.ports[index]; }
+
+  __device__ uint32_t narrow_bytes(const Piece& piece) const {
+    return static_cast<uint32_t>(piece.count * sizeof(Narrow));
+  }
+  __device__ bool by_flags(const Piece& piece, const DevicePort& port, bool coded) const {
+    return port.flagged != nullptr && !coded && piece.count * sizeof(Narrow) <= kFlaggedBytesMax;
+  }
+
+  // Thread 0: waits until the step can run, and tells the others what it found.
+  __device__ void prepare(const Piece& piece) {
+    const DeviceStep& step = *piece.step;
+    shared_.received = nullptr;
+    shared_.slot = nullptr;
+    shared_.recv_flagged = false;
+    shared_.send_flagged = false;
+    shared_.stop = false;
+    if (step.recv_port != kNoPort && !find_message(piece)) shared_.stop = true;
+    if (!shared_.stop && step.send_port != kNoPort && !find_room(piece)) shared_.stop = true;
+    if (shared_.stop) fail(piece, DeviceFailure::kAborted, 0, 0);
+  }
+
+  __device__ bool find_message(const Piece& piece) {
+    const DeviceStep& step = *piece.step;
+    const DevicePort& from = port(step.recv_port);
+    shared_.recv_flagged = by_flags(piece, from, step.recv_coded);
+    const Arrived arrived = shared_.recv_flagged ? wait_for_flagged(call_.report, from)
+                                                 : wait_for_message(call_.report, from);
+    if (!arrived.ok) return false;
+    if (arrived.tag != call_.tag)
+      return fail(piece, DeviceFailure::kWrongTag, arrived.tag, call_.tag);
+    if (!step.recv_coded && arrived.bytes != narrow_bytes(piece))
+      return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
+    shared_.received = shared_.recv_flagged ? shared_.arrived : slot_of(from);
+    shared_.received_bytes = arrived.bytes;
+    return true;
+  }
+
+  __device__ bool find_room(const Piece& piece) {
+    const DeviceStep& step = *piece.step;
+    const DevicePort& to = port(step.send_port);
+    if (!wait_for_room(call_.report, to)) return false;
+    shared_.send_flagged = by_flags(piece, to, step.send_coded);
+    shared_.slot = shared_.send_flagged ? shared_.leaving : slot_of(to);
+    return true;
+  }
+
+  // All threads.
+  __device__ void compute(const Piece& piece) {
+    const DeviceStep& step = *piece.step;
+    const Operand received{.data = shared_.received};
+    Operand first = operand(step.source, piece);
+    Operand second = operand(step.addend, piece);
+    if (step.recv_port != kNoPort) {
+      second = first.data != nullptr ? received : Operand{};
+      if (first.data == nullptr) first = received;
+    }
+    Outputs out;
+    if (step.target.buffer != DeviceBuffer::kNone) {
+      out.target = address(step.target, piece);
+      out.target_wide = N::kHasWideForm && step.target.buffer == DeviceBuffer::kScratch;
+    }
+    out.slot = shared_.slot;
+    const Arithmetic<N> arithmetic{call_.arithmetic.operation, factor_,
+                                   step.finish ? call_.arithmetic.divisor : 1};
+    if (is_in_place(out, first, second, arithmetic)) return;
+    combine<N>(arithmetic, out, first, second, piece.count);
+  }
+
+  // A copy of a range onto itself, as in-place calls make it.
+  __device__ bool is_in_place(const Outputs& out, const Operand& first, const Operand& second,
+                              const Arithmetic<N>& arithmetic) const {
+    return out.slot == nullptr && second.data == nullptr && out.target == first.data &&
+           out.target_wide == first.wide && !first.scaled && arithmetic.divisor == 1;
+  }
+
+  // Thread 0, when all have written.
+  __device__ void pass_on(const Piece& piece, bool send_flagged) {
+    const DeviceStep& step = *piece.step;
+    if (step.send_port != kNoPort) {
+      DevicePort& to = port(step.send_port);
+      if (send_flagged)
+        ++to.sequence;
+      else
+        post(to, narrow_bytes(piece), call_.tag);
+    }
+    if (step.recv_port != kNoPort) release(port(step.recv_port));
+    device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);
+  }
+
+  __device__ unsigned char* address(const DevicePlace& place, const Piece& piece) const {
+    switch (place.buffer) {
+      case DeviceBuffer::kInput:
+        return const_cast<unsigned char*>(call_.input) +
+               (place.offset + piece.offset) * sizeof(Narrow);
+      case DeviceBuffer::kOutput:
+        return call_.output + (place.offset + piece.offset) * sizeof(Narrow);
+      case DeviceBuffer::kScratch:
+        return call_.scratch + place.offset * sizeof(Value);
+      case DeviceBuffer::kNone:
+        break;
+    }
+    return nullptr;
+  }
+
+  __device__ Operand operand(const DevicePlace& place, const Piece& piece) const {
+    return {.data = address(place, piece),
+            .wide = N::kHasWideForm && place.buffer == DeviceBuffer::kScratch,
+            .scaled = call_.arithmetic.scales_input && place.buffer == DeviceBuffer::kInput};
+  }
+
+  // Thread 0. The first failure of the communicator is told; later ones are its consequences.
+  __device__ bool fail(const Piece& piece, DeviceFailure failure, uint64_t found,
+                       uint64_t expected) const {
+    DeviceReport* report = call_.report;
+    if (atomicCAS(&report->failure, 0u, static_cast<uint32_t>(failure)) != 0) return false;
+    report->lane = blockIdx.x;
+    report->step = piece.index;
+    report->round = piece.round;
+    report->found = found;
+    report->expected = expected;
+    device::store_release_system(&report->complete, 1u);
+    return false;
+  }
+
+  const DeviceCall& call_;
+  const DeviceLane lane_;
+  LaneShared& shared_;
+  const Value factor_;
+  uint64_t steps_done_ = 0;
+};
+
+// Where a block keeps its steps; lanes with more read them where the call has them.
+inline constexpr uint32_t kStepsShared = 96;
+
+template <class N>
+__device__ void run_lane(const DeviceCall& call) {
+  __shared__ LaneShared shared;
+  __shared__ __align__(16) unsigned char step_bytes[kStepsShared * sizeof(DeviceStep)];
+  const DeviceLane& lane = call.lanes[blockIdx.x];
+  const DeviceStep* steps = call.steps + lane.first_step;
+  if (lane.step_count <= kStepsShared) {
+    const auto* from = reinterpret_cast<const uint64_t*>(steps);
+    auto* to = reinterpret_cast<uint64_t*>(step_bytes);
+    for (uint32_t i = threadIdx.x; i < lane.step_count * sizeof(DeviceStep) / 8; i += blockDim.x)
+      to[i] = from[i];
+    steps = reinterpret_cast<const DeviceStep*>(step_bytes);
+    __syncthreads();
+  }
+  Lane<N>(call, shared).run(steps);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  if (atomicAdd(call.arrivals, 1u) + 1 < gridDim.x) return;
+  *call.arrivals = 0;  // ready for the next call, which starts after this kernel
+  const uint64_t finished = device::load_relaxed(&call.report->finished);
+  device::store_release_system(&call.report->finished, finished + 1);
+}
+
+}  // namespace strait::gpu

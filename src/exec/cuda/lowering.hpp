@@ -1,0 +1,29 @@
+// From a plan to what a kernel reads: peers become ports, and the options of steps become plain
+// fields. Pure; any thread; once per plan.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "exec/cuda/device_call.hpp"
+#include "exec/reduce.hpp"
+#include "plan/plan.hpp"
+#include "plan/request.hpp"
+
+namespace strait {
+
+struct LoweredPlan {
+  std::vector<DeviceLane> lanes;
+  std::vector<DeviceStep> steps;
+  uint64_t staging_bytes = 0;
+};
+
+enum class Direction : uint8_t { kSend, kReceive };
+// The port of the link between this rank and `peer` on a lane of the plan.
+using PortOf = std::function<int32_t(Direction direction, size_t lane, int peer)>;
+
+LoweredPlan lower(const Plan& plan, size_t element_bytes, const PortOf& port_of);
+
+DeviceArithmetic lower(const Arithmetic& arithmetic, const Request& request);
+
+}  // namespace strait
