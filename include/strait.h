@@ -37,13 +37,22 @@ typedef struct {
 ncclResult_t straitCommGetStats(ncclComm_t comm, straitCommStats_t* stats);
 ncclResult_t straitCommResetStats(ncclComm_t comm);
 
+/* Bytes this rank has sent to one peer in another domain since the communicator was made; zeros for
+ * a peer in its own. `size` as above. */
+typedef struct {
+  size_t size;
+  uint64_t coded_value_bytes_sent;
+  uint64_t coded_wire_bytes_sent;
+} straitPeerStats_t;
+
+ncclResult_t straitCommGetPeerStats(ncclComm_t comm, int peer, straitPeerStats_t* stats);
+
 /* Options of one call, in the list `ext` of ncclCollConfig_t, under this library's vendor id; NCCL
  * itself ignores them. They speak of what leaves a domain, change no result, and may differ between
  * ranks. */
 #define STRAIT_VENDOR_ID 0x6d2f17
 #define STRAIT_OPTION_COMPRESS 1 /* val.i: one of the four below */
-#define STRAIT_OPTION_CHECKSUM 2 /* val.i: 1 checks the payload of every coded chunk, 0 does not \
-                                  */
+#define STRAIT_OPTION_CHECKSUM 2 /* val.i: 1 checks the payload of coded chunks, 0 does not */
 #define STRAIT_COMPRESS_OFF 0
 #define STRAIT_COMPRESS_FAST 1
 #define STRAIT_COMPRESS_DENSE 2

@@ -30,6 +30,23 @@ Status get_stats(ncclComm_t comm, straitCommStats_t* out) {
   return Status();
 }
 
+Status get_peer_stats(ncclComm_t comm, int peer, straitPeerStats_t* out) {
+  STRAIT_ASSIGN(const auto handle, find_handle(comm));
+  const Communicator& communicator = *handle->comm;
+  if (peer < 0 || peer >= communicator.rank_count())
+    return error(Code::kInvalidArgument, "peer {} is not among the {} ranks (0 to {})", peer,
+                 communicator.rank_count(), communicator.rank_count() - 1);
+  if (out == nullptr || out->size < sizeof(size_t))
+    return error(Code::kInvalidArgument, "stats is NULL or its size is not set: set it to sizeof");
+  const CodedBytes sent = communicator.coded_to(peer);
+  straitPeerStats_t stats{};
+  stats.size = std::min(out->size, sizeof stats);
+  stats.coded_value_bytes_sent = sent.value_bytes;
+  stats.coded_wire_bytes_sent = sent.wire_bytes;
+  std::memcpy(out, &stats, stats.size);
+  return Status();
+}
+
 }  // namespace
 }  // namespace strait::api
 
@@ -64,6 +81,12 @@ STRAIT_EXPORT ncclResult_t straitStreamDestroy(cudaStream_t stream) {
 
 STRAIT_EXPORT ncclResult_t straitCommGetStats(ncclComm_t comm, straitCommStats_t* stats) {
   return guarded("straitCommGetStats", [&] { return strait::api::get_stats(comm, stats); });
+}
+
+STRAIT_EXPORT ncclResult_t straitCommGetPeerStats(ncclComm_t comm, int peer,
+                                                  straitPeerStats_t* stats) {
+  return guarded("straitCommGetPeerStats",
+                 [&] { return strait::api::get_peer_stats(comm, peer, stats); });
 }
 
 STRAIT_EXPORT ncclResult_t straitCommResetStats(ncclComm_t comm) {
