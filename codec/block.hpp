@@ -32,6 +32,13 @@ struct StreamParts {
 void choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
                   BlockParts& parts, StreamParts* streams, std::span<uint8_t> plane_room,
                   uint8_t* list, BlockChoice& block);
+bool all_equal(const void* values, size_t value_bytes, size_t n);
+// Puts a full block's exponents into the streams, by this table and for this mean, and those that
+// escape into list. False, and nothing but list changed, when those are too many.
+bool use_table(const Shape& shape, const Kernels& kernels, const BlockParts& parts, uint32_t index,
+               int mean, LanePieces& pieces, uint8_t* list, BlockChoice& block);
+// Fills in the record of a block whose planes are all full, and whose list has escapes alone.
+void set_full_planes(const Shape& shape, BlockChoice& block);
 // Writes choice.plane_bytes to planes (the start of plane_room) and the rest of choice.list_bytes
 // to list.
 void write_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,

@@ -35,12 +35,6 @@ void set_plane_mode(BlockRecord& record, size_t plane, size_t planes, PlaneMode 
     record.low = static_cast<uint16_t>(record.low | static_cast<unsigned>(mode) << (2 * plane));
 }
 
-bool all_equal(const void* values, size_t value_bytes, size_t n) {
-  const auto* bytes = static_cast<const std::byte*>(values);
-  if (n > 1 && std::memcmp(bytes, bytes + value_bytes, value_bytes) != 0) return false;
-  return std::memcmp(bytes, bytes + value_bytes, (n - 1) * value_bytes) == 0;
-}
-
 void choose_constant(const Shape& shape, const void* values, BlockChoice& block) {
   constexpr std::byte kNothing[8] = {};
   if (std::memcmp(values, kNothing, shape.value_bytes) == 0) return;
@@ -62,30 +56,6 @@ size_t to_wide_symbols(const Shape& shape, const ExponentTable& table, const Blo
     taken += 2;
   }
   return taken;
-}
-
-// Puts the exponents into the streams where that is cheaper than window_bytes.
-bool try_table(const Shape& shape, const Kernels& kernels, const BlockParts& parts,
-               const TableChoice& choice, int mean, size_t window_bytes, StreamParts& streams,
-               uint8_t* list, BlockChoice& block) {
-  if (choice.bits / 8 >= window_bytes) return false;
-  const ExponentTable& table = kTables[choice.table];
-  const auto top = static_cast<uint32_t>(mean + table.above);
-  uint8_t symbols[kBlockValues];
-  uint8_t escapes[2 * kBlockValues + kListSlack];
-  const size_t bytes =
-      is_wide(shape)
-          ? to_wide_symbols(shape, table, parts, top, symbols, escapes)
-          : kernels.to_symbols(table, parts.exponent, static_cast<uint8_t>(top), symbols, escapes);
-  if (bytes > 255) return false;
-  std::memcpy(list, escapes, bytes);
-  LanePieces& pieces = streams.exponents;
-  kernels.to_pieces(table.code, symbols, pieces.bits + pieces.used, pieces.count + pieces.used);
-  pieces.used += kBlockValues / 8;
-  block.record.kind = static_cast<uint8_t>(kMethodTable + choice.table);
-  block.record.top = static_cast<uint16_t>(is_wide(shape) ? top : top & 255);
-  block.escape_bytes = bytes;
-  return true;
 }
 
 // Packs the exponents' codes into parts.exponent_planes; returns the bytes that escaped into list.
@@ -146,8 +116,9 @@ void choose_exponents(const Shape& shape, const Kernels& kernels, size_t n, Bloc
   if (streams != nullptr && n == kBlockValues && window.width != 0) {
     const size_t window_bytes = window.width * bit_bytes(n) + window.escapes * shape.top_bytes();
     const int mean = bins.top - kAboveMean + static_cast<int>(offset);
-    if (try_table(shape, kernels, parts, choose_table(kernels, bytes, offset > 0, bins), mean,
-                  window_bytes, *streams, list, block))
+    const TableChoice choice = choose_table(kernels, bytes, offset > 0, bins);
+    if (choice.bits / 8 < window_bytes &&
+        use_table(shape, kernels, parts, choice.table, mean, streams->exponents, list, block))
       return;
   }
   block.escape_bytes = pack_exponents(shape, kernels, block.record, n, parts, list);
@@ -211,6 +182,36 @@ void pull_planes(const Shape& shape, size_t n, BlockParts& parts) {
 }
 
 }  // namespace
+
+bool all_equal(const void* values, size_t value_bytes, size_t n) {
+  const auto* bytes = static_cast<const std::byte*>(values);
+  if (n > 1 && std::memcmp(bytes, bytes + value_bytes, value_bytes) != 0) return false;
+  return std::memcmp(bytes, bytes + value_bytes, (n - 1) * value_bytes) == 0;
+}
+
+void set_full_planes(const Shape& shape, BlockChoice& block) {
+  for (size_t p = 0; p < shape.byte_planes(); ++p)
+    set_plane_mode(block.record, p, shape.byte_planes(), PlaneMode::kFull);
+  block.record.list = static_cast<uint8_t>(block.list_bytes);
+}
+
+bool use_table(const Shape& shape, const Kernels& kernels, const BlockParts& parts, uint32_t index,
+               int mean, LanePieces& pieces, uint8_t* list, BlockChoice& block) {
+  const ExponentTable& table = kTables[index];
+  const auto top = static_cast<uint32_t>(mean + table.above);
+  uint8_t symbols[kBlockValues];
+  const size_t bytes =
+      is_wide(shape)
+          ? to_wide_symbols(shape, table, parts, top, symbols, list)
+          : kernels.to_symbols(table, parts.exponent, static_cast<uint8_t>(top), symbols, list);
+  if (bytes > 255) return false;
+  pieces.used +=
+      kernels.to_pieces(table.code, symbols, pieces.bits + pieces.used, pieces.count + pieces.used);
+  block.record.kind = static_cast<uint8_t>(kMethodTable + index);
+  block.record.top = static_cast<uint16_t>(is_wide(shape) ? top : top & 255);
+  block.escape_bytes = bytes;
+  return true;
+}
 
 void choose_block(const Shape& shape, const Kernels& kernels, const void* values, size_t n,
                   BlockParts& parts, StreamParts* streams, std::span<uint8_t> plane_room,

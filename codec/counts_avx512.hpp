@@ -72,6 +72,13 @@ ExponentRange range(const uint8_t* bytes, size_t) {
           static_cast<uint32_t>(zeros), sum(bytes, kBlockValues)};
 }
 
+size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
+  size_t zeros = 0;
+  for (size_t i = 0; i < n; i += 64)
+    zeros += ones(_mm512_testn_epi8_mask(load64(bytes + i), set(mask)));
+  return zeros;
+}
+
 // The sums of the four combinations of two planes, within `high`: 16 bits each, in eight words.
 inline __m512i counts_of_four(const __m512i* low, __m512i high) {
   __m512i sums = _mm512_popcnt_epi64(_mm512_and_si512(high, low[3]));
@@ -124,10 +131,11 @@ inline void transpose_codes(const __m512i* codes, __m512i* planes) {
   transpose_quarters(rows, planes);
 }
 
-void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
+// Of the exponents top, top - 1, ...: sixteen words, the last of them for all others.
+inline __m256i counts_from(int top, const uint8_t* bytes) {
   __m512i codes[kVectors], p[4];
   for (size_t v = 0; v < kVectors; ++v)
-    codes[v] = _mm512_min_epu8(_mm512_sub_epi8(set(bins.top), load64(bytes + 64 * v)), set(15));
+    codes[v] = _mm512_min_epu8(_mm512_sub_epi8(set(top), load64(bytes + 64 * v)), set(15));
   transpose_codes(codes, p);
   const __m512i low[4] = {_mm512_ternarylogic_epi64(p[0], p[1], p[1], 0x03),
                           _mm512_andnot_si512(p[1], p[0]), _mm512_andnot_si512(p[0], p[1]),
@@ -139,8 +147,25 @@ void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
   const __m512i ab = _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
   const __m512i cd = _mm512_add_epi64(_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
   const auto add = [](__m128i x, __m128i y) { return _mm_add_epi64(x, y); };
-  const __m256i all = _mm256_set_m128i(folded(cd, add), folded(ab, add));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), all);
+  return _mm256_set_m128i(folded(cd, add), folded(ab, add));
+}
+
+void count(const uint8_t* bytes, size_t, ExponentBins& bins) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins.count), counts_from(bins.top, bytes));
+}
+
+void survey(const uint8_t* bytes, size_t block, TileCounts& counts) {
+  __m512i sums = _mm512_setzero_si512(), least = set(-1);
+  for (size_t v = 0; v < kVectors; ++v) {
+    sums = _mm512_dpbusd_epi32(sums, load64(bytes + 64 * v), set(1));
+    least = _mm512_min_epu8(least, load64(bytes + 64 * v));
+  }
+  const bool zeros = _mm512_testn_epi8_mask(least, least) != 0;
+  const auto total = static_cast<unsigned>(_mm512_reduce_add_epi32(sums));
+  const int top = static_cast<int>(total / kBlockValues) + kAboveMean;
+  counts.top[block] = top;
+  counts.zeros[block] = static_cast<uint16_t>(zeros ? count_zeros(bytes, kBlockValues, 0xFF) : 0);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(counts.bins[block]), counts_from(top, bytes));
 }
 
 // The least word of sixteen, its place in the upper half.

@@ -32,7 +32,7 @@ std::vector<const Kernels*> find_available() {
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
       __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq") &&
-      __builtin_cpu_supports("gfni"))
+      __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("gfni"))
     found.push_back(&avx512::kKernels);
 #endif
 #endif

@@ -1,4 +1,5 @@
-// The kernel that guesses a block's window, put together from the target's others. Included by each
+// The kernels that guess a block's window and survey its exponents, put together from the target's
+// others. Included by each
 // target that has no better way, in its own namespace (simd.hpp says why). Any thread; a few
 // hundred instructions.
 #pragma once
@@ -26,6 +27,15 @@ void guess_window(const uint8_t* bytes, int exponent_bits, WindowGuess& guess) {
     guess.width = static_cast<uint8_t>(width);
     guess.top = static_cast<uint8_t>(bins.top - places.first[width - 1]);
   }
+}
+
+void survey(const uint8_t* bytes, size_t block, TileCounts& counts) {
+  ExponentBins bins;
+  bins.top = static_cast<int>(sum(bytes, kBlockValues) / kBlockValues) + kAboveMean;
+  count(bytes, kBlockValues, bins);
+  counts.top[block] = bins.top;
+  counts.zeros[block] = static_cast<uint16_t>(count_zeros(bytes, kBlockValues, 0xFF));
+  for (int k = 0; k < kBins; ++k) counts.bins[block][k] = bins.count[k];
 }
 
 }  // namespace

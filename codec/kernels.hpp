@@ -15,11 +15,12 @@ struct alignas(64) BlockParts {
   BlockParts() = default;
   BlockParts(const BlockParts&) = delete;
 
-  uint8_t exponent[kBlockValues];                  // its low eight bits
+  uint8_t exponent_room[kBlockValues];
   uint8_t exponent_high[kBlockValues];             // what exceeds them (fp64)
   uint8_t bits[kBlockValues];                      // the residual's bits above its byte planes
   uint8_t exponent_planes[11 * kBlockValues / 8];  // the exponents' codes, once they are chosen
   uint8_t room[kMaxBytePlanes][kBlockValues];
+  uint8_t* exponent = exponent_room;  // its low eight bits
   // Where split puts the planes: in room, or where they are to be in the end.
   uint8_t* split_to[kMaxBytePlanes] = {room[0], room[1], room[2], room[3], room[4], room[5]};
   uint8_t* exponents_to = exponent_planes;    // likewise
@@ -62,6 +63,20 @@ struct WindowPlaces {
 struct WindowGuess {
   uint8_t width = 0;  // 2 to 4
   uint8_t top = 0;
+};
+
+// Counts of a tile's full blocks, whose exponents are bytes.
+struct TileCounts {
+  int top[kTileBlocks];  // of the bins
+  uint16_t zeros[kTileBlocks];
+  uint16_t bins[kTileBlocks][kBins + 1];  // the last one is unused
+};
+
+struct TileChoices {
+  uint16_t table[kTileBlocks];
+  uint16_t table_bits[kTileBlocks];    // about, as cheapest_table tells
+  uint16_t window_bytes[kTileBlocks];  // with the cheapest window among the bins
+  uint16_t counted[kTileBlocks];       // values in the bins
 };
 
 // Usual blocks: full ones of bfloat16 with a guessed window and few escapes, all residuals as they
@@ -128,6 +143,10 @@ struct Kernels {
   // The dense mode. The cheapest exponent table for these counts (kPrices says of what): its
   // number, and its bits.
   uint32_t (*cheapest_table)(const uint16_t counts[kPriced], uint32_t& bits);
+  // What a table's choice depends on, for a full block: sum, count and count_zeros in one.
+  void (*survey)(const uint8_t* bytes, size_t block, TileCounts& counts);
+  // Windows and tables for so many blocks.
+  void (*choose_tables)(const TileCounts& counts, int exponent_bits, TileChoices& choices);
   // Symbols of a block; escaped bytes are appended to list, which has room for n + kListSlack.
   // Returns how many.
   size_t (*to_symbols)(const ExponentTable& table, const uint8_t* bytes, uint8_t top,
@@ -135,8 +154,9 @@ struct Kernels {
   // The reverse; returns as unpack_window.
   size_t (*from_symbols)(const uint8_t* symbols, uint8_t top, uint8_t mask, const uint8_t* list,
                          size_t list_bytes, uint8_t* bytes);
-  // The codes of a block's symbols, eight to a piece: kBlockValues / 8 pieces.
-  void (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count);
+  // The codes of a block's symbols, eight or sixteen to a piece; returns how many pieces they make.
+  size_t (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits,
+                      uint8_t* count);
   AppendLanes append_lanes;
   // A block's symbols out of the streams. May read kStreamSlack bytes beyond the positions that it
   // reaches.

@@ -3,6 +3,7 @@
 #include "codec/bytes.hpp"
 #include "codec/kernels.hpp"
 #define STRAIT_CODEC_TARGET portable
+#include "codec/choose_tables.hpp"
 #include "codec/lane_ends.hpp"
 #include "codec/symbols.hpp"
 
@@ -259,6 +260,8 @@ const Kernels& portable_kernels() {
       .pack_nonzero = pack_nonzero,
       .unpack_nonzero = unpack_nonzero,
       .cheapest_table = portable::cheapest_table,
+      .survey = portable::survey,
+      .choose_tables = portable::choose_tables,
       .to_symbols = to_symbols,
       .from_symbols = from_symbols,
       .to_pieces = portable::to_pieces,

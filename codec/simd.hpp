@@ -186,20 +186,6 @@ void join(const Shape& shape, const BlockParts& parts, size_t, void* values) {
   }
 }
 
-inline uint32_t sum_of(Vector bytes) {
-  const hn::Repartition<uint64_t, decltype(kBytes)> words;
-  return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, hn::SumsOf8(bytes))));
-}
-
-size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
-  Vector zeros = all(0);
-  for (size_t i = 0; i < n; i += kWidth) {
-    const Vector v = hn::And(load_bytes(bytes + i), all(mask));
-    zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
-  }
-  return sum_of(zeros);
-}
-
 void pack_bits(const uint8_t* codes, size_t, size_t width, uint8_t* planes) {
   for (size_t i = 0; i < kBlockValues; i += kWidth) {
     const Vector v = load_bytes(codes + i);

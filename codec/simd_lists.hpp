@@ -3,12 +3,27 @@
 // which says the rest.
 #pragma once
 
+#include "codec/choose_tables.hpp"
 #include "codec/lane_ends.hpp"
 #include "codec/simd.hpp"
 #include "codec/symbols.hpp"
 
 namespace strait::codec::STRAIT_CODEC_TARGET {
 namespace {
+
+inline uint32_t sum_of(Vector bytes) {
+  const hn::Repartition<uint64_t, decltype(kBytes)> words;
+  return static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(words, hn::SumsOf8(bytes))));
+}
+
+size_t count_zeros(const uint8_t* bytes, size_t n, uint8_t mask) {
+  Vector zeros = all(0);
+  for (size_t i = 0; i < n; i += kWidth) {
+    const Vector v = hn::And(load_bytes(bytes + i), all(mask));
+    zeros = hn::Sub(zeros, hn::VecFromMask(kBytes, hn::Eq(v, all(0))));
+  }
+  return sum_of(zeros);
+}
 
 uint32_t sum(const uint8_t* bytes, size_t) {
   const hn::Repartition<uint64_t, decltype(kBytes)> words;
@@ -276,6 +291,8 @@ extern const Kernels kKernels = {
     .pack_nonzero = pack_nonzero,
     .unpack_nonzero = unpack_nonzero,
     .cheapest_table = cheapest_table,
+    .survey = survey,
+    .choose_tables = choose_tables,
     .to_symbols = to_symbols,
     .from_symbols = from_symbols,
     .to_pieces = to_pieces,

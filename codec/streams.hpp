@@ -26,8 +26,8 @@ struct LanePositions {
   uint32_t bit[kLanes] = {};
 };
 
-// What lanes append, eight values (of two rows) at a time: piece k of lane j is bits[32 k + j],
-// count[32 k + j] of them.
+// What lanes append, eight values (of two rows) or sixteen (of four) at a time: piece k of lane j
+// is bits[32 k + j], count[32 k + j] of them, at most 64.
 struct LanePieces {
   size_t used = 0;  // pieces of all lanes
   uint64_t bits[kTileValues / 8];

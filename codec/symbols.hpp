@@ -19,7 +19,7 @@ uint32_t cheapest_table(const uint16_t counts[kPriced], uint32_t& bits) {
   return least;
 }
 
-void to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count) {
+size_t to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count) {
   for (size_t piece = 0; piece < kBlockValues / 8; ++piece) {
     // Four symbols of a row, four of the next.
     const uint8_t* from = symbols + piece / kLanes * 2 * kRowValues + piece % kLanes * 4;
@@ -33,6 +33,7 @@ void to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, u
     bits[piece] = joined;
     count[piece] = static_cast<uint8_t>(length);
   }
+  return kBlockValues / 8;
 }
 
 void read_symbols(const PrefixCode& code, const uint8_t* streams, LanePositions& position,

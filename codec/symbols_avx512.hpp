@@ -51,30 +51,66 @@ inline void join_four(__m512i codes, __m512i lengths, const uint8_t* symbols, __
   count = _mm512_madd_epi16(pair_length, _mm512_set1_epi16(1));
 }
 
-// Eight lanes' bits of two rows become one piece each.
-inline void store_pieces(__m256i low, __m256i low_count, __m256i high, uint64_t* bits) {
-  const __m512i above =
-      _mm512_sllv_epi64(_mm512_cvtepu32_epi64(high), _mm512_cvtepu32_epi64(low_count));
-  _mm512_storeu_si512(bits, _mm512_or_si512(_mm512_cvtepu32_epi64(low), above));
+inline __m512i widened(__m512i words, int half) {
+  return _mm512_cvtepu32_epi64(half == 0 ? _mm512_castsi512_si256(words)
+                                         : _mm512_extracti64x4_epi64(words, 1));
 }
 
-void to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count) {
+// Bits behind others, of which there are `below` (in double words); eight lanes in either half.
+inline void put_behind(__m512i below, const __m512i* next, __m512i* bits) {
+  for (int half = 0; half < 2; ++half)
+    bits[half] = _mm512_or_si512(bits[half], _mm512_sllv_epi64(next[half], widened(below, half)));
+}
+
+// Two rows of sixteen lanes: eight values each.
+inline __m512i two_rows(__m512i codes, __m512i lengths, const uint8_t* symbols, __m512i* bits) {
+  __m512i low, low_count, high, high_count;
+  join_four(codes, lengths, symbols, low, low_count);
+  join_four(codes, lengths, symbols + kRowValues, high, high_count);
+  const __m512i next[2] = {widened(high, 0), widened(high, 1)};
+  bits[0] = widened(low, 0);
+  bits[1] = widened(low, 1);
+  put_behind(low_count, next, bits);
+  return _mm512_add_epi32(low_count, high_count);
+}
+
+inline void store_pieces(const __m512i* bits, __m512i length, uint64_t* to, uint8_t* count) {
+  _mm512_storeu_si512(to, bits[0]);
+  _mm512_storeu_si512(to + 8, bits[1]);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(count), _mm512_cvtepi32_epi8(length));
+}
+
+// Pieces of four rows, or of two; false when some are too long.
+template <bool whole>
+bool make_pieces(__m512i codes, __m512i lengths, const uint8_t* symbols, uint64_t* bits,
+                 uint8_t* count) {
+  for (size_t lanes = 0; lanes < kLanes; lanes += 16) {
+    __m512i first[2], second[2];
+    const uint8_t* const from = symbols + 4 * lanes;
+    const __m512i first_length = two_rows(codes, lengths, from, first);
+    const __m512i second_length = two_rows(codes, lengths, from + 2 * kRowValues, second);
+    if constexpr (whole) {
+      const __m512i length = _mm512_add_epi32(first_length, second_length);
+      if (_mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(64)) != 0) return false;
+      put_behind(first_length, second, first);
+      store_pieces(first, length, bits + lanes, count + lanes);
+    } else {
+      store_pieces(first, first_length, bits + lanes, count + lanes);
+      store_pieces(second, second_length, bits + kLanes + lanes, count + kLanes + lanes);
+    }
+  }
+  return true;
+}
+
+size_t to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits, uint8_t* count) {
   const auto table = [](const uint8_t* bytes) {
     return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
   };
   const __m512i codes = table(code.bits), lengths = table(code.length);
-  for (size_t piece = 0; piece < kBlockValues / 8; piece += 16) {
-    const uint8_t* from = symbols + piece / kLanes * 2 * kRowValues + piece % kLanes * 4;
-    __m512i low, low_count, high, high_count;
-    join_four(codes, lengths, from, low, low_count);
-    join_four(codes, lengths, from + kRowValues, high, high_count);
-    store_pieces(_mm512_castsi512_si256(low), _mm512_castsi512_si256(low_count),
-                 _mm512_castsi512_si256(high), bits + piece);
-    store_pieces(_mm512_extracti64x4_epi64(low, 1), _mm512_extracti64x4_epi64(low_count, 1),
-                 _mm512_extracti64x4_epi64(high, 1), bits + piece + 8);
-    const __m512i length = _mm512_add_epi32(low_count, high_count);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(count + piece), _mm512_cvtepi32_epi8(length));
-  }
+  // Sixteen values that a table suits take some forty bits.
+  if (make_pieces<true>(codes, lengths, symbols, bits, count)) return kLanes;
+  make_pieces<false>(codes, lengths, symbols, bits, count);
+  return 2 * kLanes;
 }
 
 // What comes next in 32 lanes: at least 57 bits of each in the words of four vectors.

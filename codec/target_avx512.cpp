@@ -7,6 +7,7 @@
 #define STRAIT_CODEC_TARGET_NAME "avx512"
 #define STRAIT_CODEC_OWN_BFLOAT16
 #include "codec/bfloat16_avx512.hpp"
+#include "codec/choose_tables.hpp"
 #include "codec/counts_avx512.hpp"
 #include "codec/lane_ends.hpp"
 #include "codec/simd.hpp"
@@ -179,6 +180,8 @@ extern const Kernels kKernels = {
     .pack_nonzero = pack_nonzero,
     .unpack_nonzero = unpack_nonzero,
     .cheapest_table = cheapest_table,
+    .survey = survey,
+    .choose_tables = choose_tables,
     .to_symbols = to_symbols,
     .from_symbols = from_symbols,
     .to_pieces = to_pieces,

@@ -155,14 +155,35 @@ std::vector<uint8_t> probe_symbols(const Kernels& k, const Input& in) {
   return said;
 }
 
+std::vector<uint8_t> probe_surveys(const Kernels& k, const Input& in) {
+  std::vector<uint8_t> said, bytes = in.bytes;
+  TileCounts counts = {};
+  for (size_t block = 0; block < kTileBlocks; ++block) {
+    for (size_t i = block; i < kBlockValues; i += 1 + in.width)
+      bytes[i] = static_cast<uint8_t>(in.top - bytes[i] % 16);
+    k.survey(bytes.data(), block, counts);
+    add(said, static_cast<uint64_t>(counts.top[block]));
+    add(said, counts.zeros[block]);
+    for (int bin = 0; bin < kBins; ++bin) add(said, counts.bins[block][bin]);
+  }
+  for (int exponent_bits : {4, 5, 8}) {
+    TileChoices choices;
+    k.choose_tables(counts, exponent_bits, choices);
+    for (size_t block = 0; block < kTileBlocks; ++block)
+      for (uint16_t number : {choices.table[block], choices.table_bits[block],
+                              choices.window_bytes[block], choices.counted[block]})
+        add(said, number);
+  }
+  return said;
+}
+
 std::vector<uint8_t> probe_streams(const Kernels& k, const Input& in) {
   const PrefixCode& code = kTables[in.top % kExponentTables].code;
   std::vector<uint8_t> symbols(kBlockValues);
   for (size_t i = 0; i < kBlockValues; ++i)  // those that have codes
     symbols[i] = static_cast<uint8_t>(code.decoded[in.bytes[i]]);
   LanePieces pieces;
-  pieces.used = kBlockValues / 8;
-  k.to_pieces(code, symbols.data(), pieces.bits, pieces.count);
+  pieces.used = k.to_pieces(code, symbols.data(), pieces.bits, pieces.count);
   std::vector<uint8_t> said(8000);
   said.resize(write_streams(k.append_lanes, pieces, said.data(), said.size()));
   std::span<const uint8_t> rest(said);
@@ -180,8 +201,8 @@ std::vector<uint8_t> probe_streams(const Kernels& k, const Input& in) {
 
 // One kernel at a time, also with what the encoder never gives it.
 TEST(Kernels, AgreeWithThePortableOnes) {
-  constexpr Probe kProbes[] = {probe_counts, probe_packing, probe_unpacking, probe_symbols,
-                               probe_streams};
+  constexpr Probe kProbes[] = {probe_counts,  probe_packing, probe_unpacking,
+                               probe_symbols, probe_surveys, probe_streams};
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
     const Input input = random_input(random, round);

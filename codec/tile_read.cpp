@@ -12,21 +12,7 @@ size_t values_of_block(size_t block, size_t n) {
   return std::min(kBlockValues, n - block * kBlockValues);
 }
 
-// The records are stored field by field: all tops, all kinds, all lists, all lows.
-void store_record(const Shape& shape, const BlockRecord& record, size_t block, size_t blocks,
-                  uint8_t* tile) {
-  if (shape.top_bytes() == 2)
-    store<uint16_t>(tile + 2 * block, record.top);
-  else
-    tile[block] = static_cast<uint8_t>(record.top);
-  tile += shape.top_bytes() * blocks;
-  tile[block] = record.kind;
-  tile[blocks + block] = record.list;
-  tile += 2 * blocks;
-  if (shape.low_bytes() == 1) tile[block] = static_cast<uint8_t>(record.low);
-  if (shape.low_bytes() == 2) store<uint16_t>(tile + 2 * block, record.low);
-}
-
+// The reverse of how tile_write.cpp stores records.
 void load_record(const Shape& shape, size_t block, size_t blocks, const uint8_t* tile,
                  BlockRecord& record) {
   record.top = shape.top_bytes() == 2 ? load<uint16_t>(tile + 2 * block) : tile[block];
@@ -39,110 +25,7 @@ void load_record(const Shape& shape, size_t block, size_t blocks, const uint8_t*
   if (shape.low_bytes() == 2) record.low = load<uint16_t>(tile + 2 * block);
 }
 
-// One tile on its way out: what its blocks put behind the planes waits here.
-class TileWriter {
- public:
-  TileWriter(const Shape& shape, const Kernels& kernels, Mode mode, const void* values, size_t n,
-             std::span<uint8_t> out)
-      : shape_(shape),
-        kernels_(kernels),
-        streams_used_(mode == Mode::kDense),
-        in_(static_cast<const uint8_t*>(values)),
-        values_(n),
-        blocks_(blocks_of(n)),
-        out_(out),
-        used_(round_up(shape.record_bytes() * blocks_, kAlign)) {
-    streams_.exponents.used = 0;
-    streams_.low.blocks = 0;
-  }
-
-  size_t write() {
-    if (used_ > out_.size()) return 0;
-    std::memset(out_.data(), 0, used_);
-    while (block_ < blocks_) {
-      write_usual_blocks();
-      if (block_ < blocks_ && !write_next_block()) return 0;
-    }
-    return finish();
-  }
-
- private:
-  size_t room() const { return out_.size() - used_ - list_used_; }
-
-  void write_usual_blocks() {
-    if (kernels_.encode_usual == nullptr || streams_used_ || !has_usual_blocks(shape_)) return;
-    uint8_t* const top = out_.data() + block_;
-    const UsualRecords records = {top, top + blocks_, top + 2 * blocks_};
-    UsualRoom left = {out_.data() + used_, lists_ + list_used_, room()};
-    const size_t full_blocks = values_ / kBlockValues - block_;
-    const size_t written = kernels_.encode_usual(in_, full_blocks, records, left);
-    used_ = static_cast<size_t>(left.planes - out_.data());
-    list_used_ = static_cast<size_t>(left.list - lists_);
-    block_ += written;
-    in_ += written * kBlockValues * shape_.value_bytes;
-  }
-
-  bool write_next_block() {
-    const size_t count = values_of_block(block_, values_);
-    const Kernels& fit = count == kBlockValues ? kernels_ : portable_kernels();
-    uint8_t* const list = lists_ + list_used_;
-    choose_block(shape_, fit, in_, count, parts_, streams_used_ ? &streams_ : nullptr,
-                 out_.subspan(used_), list, choice_);
-    if (choice_.plane_bytes + choice_.list_bytes > room()) return false;
-    write_block(shape_, fit, in_, count, parts_, choice_, out_.data() + used_, list);
-    store_record(shape_, choice_.record, block_, blocks_, out_.data());
-    used_ += choice_.plane_bytes;
-    list_used_ += choice_.list_bytes;
-    in_ += count * shape_.value_bytes;
-    ++block_;
-    return true;
-  }
-
-  // Lists and streams; returns the tile's bytes, or 0 when the room does not suffice.
-  size_t finish() {
-    uint8_t* const tile = out_.data();
-    std::memcpy(tile + used_, lists_, list_used_);
-    used_ += list_used_;
-    if (streams_.exponents.used != 0) {
-      const size_t bytes = write_streams(kernels_.append_lanes, streams_.exponents, tile + used_,
-                                         out_.size() - used_);
-      if (bytes == 0) return 0;
-      used_ += bytes;
-    }
-    if (streams_.low.blocks != 0) {
-      const size_t bytes = write_low_streams(streams_.low, tile + used_, out_.size() - used_);
-      if (bytes == 0) return 0;
-      used_ += bytes;
-    }
-    const size_t total = round_up(used_, kAlign);
-    if (total > out_.size()) return 0;
-    std::memset(tile + used_, 0, total - used_);
-    return total;
-  }
-
-  const Shape& shape_;
-  const Kernels& kernels_;
-  const bool streams_used_;
-  const uint8_t* in_;
-  const size_t values_;
-  const size_t blocks_;
-  const std::span<uint8_t> out_;
-  size_t used_;
-  size_t list_used_ = 0;
-  size_t block_ = 0;
-  BlockChoice choice_;
-  BlockParts parts_;
-  StreamParts streams_;
-  uint8_t lists_[kTileBlocks * kMaxListBytes + kMaxListBytes + kListSlack];
-};
-
 }  // namespace
-
-size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const void* values,
-                   size_t n, std::byte* out, size_t room) {
-  TileWriter writer(shape, kernels, mode, values, n, {reinterpret_cast<uint8_t*>(out), room});
-  return writer.write();
-}
 
 size_t TileReader::next_values() const {
   return block_ < blocks_of(values_) ? values_of_block(block_, values_) : 0;

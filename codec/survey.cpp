@@ -1,0 +1,54 @@
+#include "codec/survey.hpp"
+
+#include <cstring>
+
+#include "codec/block.hpp"
+#include "codec/sparse.hpp"
+
+namespace strait::codec {
+namespace {
+
+bool all_full(const Shape& shape, const Kernels& kernels, const BlockParts& parts) {
+  for (size_t p = 0; p < shape.byte_planes(); ++p)
+    if (choose_plane(kernels, parts.split_to[p], kBlockValues).mode != PlaneMode::kFull)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+void cut_full_block(const Shape& shape, const Kernels& kernels, const void* values, uint8_t* planes,
+                    BlockParts& parts) {
+  for (size_t p = 0; p < shape.byte_planes(); ++p) parts.split_to[p] = planes + p * kBlockValues;
+  kernels.split(shape, values, kBlockValues, parts);
+  if (shape.bit_planes() != 0)
+    kernels.pack_bits(parts.bits, kBlockValues, shape.bit_planes(),
+                      planes + shape.byte_planes() * kBlockValues);
+}
+
+void TileSurvey::take(const Shape& shape, const Kernels& kernels, const uint8_t* values,
+                      size_t blocks, uint8_t* planes, BlockParts& parts) {
+  blocks_ = blocks;
+  for (size_t block = 0; block < blocks; ++block) {
+    parts.exponent = exponents(block);
+    certain_[block] = !all_equal(values, shape.value_bytes, kBlockValues);
+    if (certain_[block]) {
+      cut_full_block(shape, kernels, values, planes, parts);
+      certain_[block] = all_full(shape, kernels, parts);
+    }
+    if (certain_[block]) kernels.survey(exponents(block), block, counts_);
+    values += kBlockValues * shape.value_bytes;
+    planes += full_plane_bytes(shape);
+  }
+  kernels.choose_tables(counts_, shape.exponent_bits, choices_);
+  constexpr size_t kPlane = bit_bytes(kBlockValues);
+  for (size_t block = 0; block < blocks; ++block) {
+    const size_t window_bytes = choices_.window_bytes[block];
+    // Else the window is not necessarily the cheapest, or its bins are badly placed.
+    const bool known = choices_.counted[block] >= kBlockValues - kBlockValues / 4 &&
+                       window_bytes > kPlane && window_bytes <= 5 * kPlane;
+    certain_[block] = certain_[block] && known && choices_.table_bits[block] / 8u < window_bytes;
+  }
+}
+
+}  // namespace strait::codec
