@@ -178,17 +178,6 @@ int cuMemRetainAllocationHandle(AllocationHandle* handle, void* pointer) {
   return kSuccess;
 }
 
-int cuMemGetAllocationPropertiesFromHandle(AllocationProperties* properties,
-                                           AllocationHandle handle) {
-  const Physical* const physical = find_physical(handle);
-  if (physical == nullptr) return kInvalidValue;
-  *properties = {};
-  properties->type = kAllocationPinned;
-  properties->location = {kLocationDevice, physical->backing->device};
-  properties->requested_handles = static_cast<HandleType>(physical->backing->handle_types);
-  return kSuccess;
-}
-
 int cuMemGetHandleForAddressRange(void*, DevicePointer, size_t, RangeHandleType,
                                   unsigned long long) {
   return kNotSupported;  // no device here makes DMA-BUFs, and its attribute says so

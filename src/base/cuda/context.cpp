@@ -38,6 +38,14 @@ Result<int> device_of(const Driver& driver, ContextHandle context) {
   return device;
 }
 
+Result<size_t> free_bytes(const Driver& driver, ContextHandle context) {
+  STRAIT_ASSIGN(const ContextScope scope, ContextScope::enter(driver, context));
+  size_t unused_bytes = 0;
+  size_t total_bytes = 0;
+  STRAIT_TRY(driver.cuMemGetInfo(&unused_bytes, &total_bytes));
+  return unused_bytes;
+}
+
 Status enable_peer_access(const Driver& driver, ContextHandle from, ContextHandle to) {
   STRAIT_ASSIGN(const ContextScope scope, ContextScope::enter(driver, from));
   const int code = driver.cuCtxEnablePeerAccess.code(to, 0);

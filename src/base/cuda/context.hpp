@@ -34,6 +34,9 @@ class PrimaryContext {
 Result<ContextHandle> current_context(const Driver& driver);
 Result<int> device_of(const Driver& driver, ContextHandle context);
 
+// Bytes of the context's device that nobody uses now.
+Result<size_t> free_bytes(const Driver& driver, ContextHandle context);
+
 // Lets kernels in `from` use memory of `to`, once or again.
 Status enable_peer_access(const Driver& driver, ContextHandle from, ContextHandle to);
 
