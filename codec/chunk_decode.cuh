@@ -1,0 +1,145 @@
+// Decodes a chunk with a team of warps and hands the values on, block by block, to a sink
+// (values.cuh) that stores them, adds them to others, or codes them again. Blocks are spread over
+// the warps in the fast mode, tiles in the dense mode, whose streams must be read in order.
+// Damaged bytes give a fault or other values, never an access out of bounds. Device code; every
+// thread of the team calls together.
+#pragma once
+
+#include "codec/chunk_form.cuh"
+#include "codec/tile_read.cuh"
+#include "codec/values.cuh"
+
+namespace strait::codec::gpu {
+
+// What is wrong with a chunk; the numbers are for messages.
+enum class Fault : uint32_t {
+  kNone = 0,
+  kHeader = 1,  // no header of this version, or its check does not match
+  kForm = 2,    // another type or count than expected, or a length that does not fit
+  kTile = 3,    // a tile does not hold what it says
+};
+
+template <int kWarps>
+struct DecodeShared {
+  uint32_t reduced[kWarps];
+};
+
+template <class Cut, class Team>
+class ChunkDecoder {
+ public:
+  using Shared = DecodeShared<Team::kWarps>;
+
+  __device__ ChunkDecoder(const DecodeTables& tables, const Team& team, Shared& shared)
+      : tables_(tables), team_(team), shared_(shared) {}
+
+  // The chunk starts at a multiple of 16 and must hold form.count values of form.type; `coded`: the
+  // type has an exponent. Returns what is wrong, to all threads; the sink may have seen some blocks
+  // then. No thread reads beyond `room` bytes.
+  template <class Sink>
+  __device__ Fault decode(const std::byte* chunk, uint32_t room, const ChunkForm& form, bool coded,
+                          const Sink& sink) const {
+    uint4 header = {};
+    Fault fault = check_header(chunk, room, header);
+    if (fault != Fault::kNone) return fault;
+    const auto mode = static_cast<Mode>(header.x >> 16 & 0x7F);
+    const uint32_t payload = header.z, raw_bytes = form.count * Cut::kBytes;
+    const bool is_coded = mode == Mode::kFast || mode == Mode::kDense;
+    if (header.x >> 24 != static_cast<uint32_t>(form.type) || header.y != form.count ||
+        (is_coded && !coded) || (!is_coded && payload != (mode == Mode::kRaw ? raw_bytes : 0)))
+      return Fault::kForm;
+    if (form.count == 0) return Fault::kNone;
+    const std::byte* const values = chunk + kHeaderBytes;
+    bool sound = true;
+    if (mode == Mode::kRaw)
+      copy(MemorySource<Cut::kBytes>(values), form.count, sink);
+    else if (mode == Mode::kZero)
+      copy(ZeroSource<Cut::kBytes>(), form.count, sink);
+    else
+      sound = decode_tiles(values, payload, form.count, mode == Mode::kFast, sink);
+    return team_sum(team_, shared_.reduced, !sound) == 0 ? Fault::kNone : Fault::kTile;
+  }
+
+ private:
+  __device__ Fault check_header(const std::byte* chunk, uint32_t room, uint4& header) const {
+    if (room < kHeaderBytes) return Fault::kHeader;
+    header = device::load16(chunk);
+    const uint32_t mode = header.x >> 16 & 0x7F;
+    if ((header.x & 0xFFFF) != (kMagic | uint32_t{kVersion} << 8) ||
+        mode > static_cast<uint32_t>(Mode::kDense) || header.z > room - kHeaderBytes)
+      return Fault::kHeader;
+    uint32_t check = scrambled(header.x, 0) + scrambled(header.y, 1) + scrambled(header.z, 2);
+    if ((header.x >> 16 & kPayloadChecked) != 0)
+      check += team_sum(team_, shared_.reduced, check_part(team_, chunk, header.z));
+    return check == header.w ? Fault::kNone : Fault::kHeader;
+  }
+
+  template <class Source, class Sink>
+  __device__ void copy(const Source& source, uint32_t count, const Sink& sink) const {
+    const uint32_t step = Team::kWarps * static_cast<uint32_t>(kBlockValues);
+    for (uint32_t first = team_.warp * static_cast<uint32_t>(kBlockValues); first < count;
+         first += step) {
+      const uint32_t n = min(count - first, static_cast<uint32_t>(kBlockValues));
+      Block<Cut::kBytes> block;
+      if (n == kBlockValues) {
+        source.template read<true>(first, n, block);
+        sink.template write<true>(first, n, block);
+      } else {
+        source.template read<false>(first, n, block);
+        sink.template write<false>(first, n, block);
+      }
+    }
+  }
+
+  // This warp's part; whether it was sound.
+  template <class Sink>
+  __device__ bool decode_tiles(const std::byte* payload, uint32_t payload_bytes, uint32_t count,
+                               bool spread_blocks, const Sink& sink) const {
+    uint32_t used = table_bytes(count);
+    if (used > payload_bytes) return false;
+    const auto tiles = static_cast<uint32_t>(tiles_of(count));
+    bool sound = true;
+    for (uint32_t tile = 0; tile < tiles; ++tile) {
+      const uint32_t bytes =
+          static_cast<uint32_t>(kAlign) * reinterpret_cast<const uint16_t*>(payload)[tile];
+      if (bytes > payload_bytes - used) return false;
+      const bool mine = tile % Team::kWarps == team_.warp;
+      if (mine || spread_blocks) {
+        const auto first = tile * static_cast<uint32_t>(kTileValues);
+        const uint32_t n = min(count - first, static_cast<uint32_t>(kTileValues));
+        sound = decode_tile(payload + used, bytes, first, n, mine, spread_blocks, sink) && sound;
+      }
+      used += bytes;
+    }
+    return sound && used == payload_bytes;
+  }
+
+  template <class Sink>
+  __device__ bool decode_tile(const std::byte* tile, uint32_t bytes, uint32_t first, uint32_t n,
+                              bool mine, bool spread_blocks, const Sink& sink) const {
+    TileReader<Cut> reader(tables_);
+    if (!reader.open(tile, bytes, n)) return false;
+    const bool alone = !spread_blocks || reader.has_streams();
+    if (alone && !mine) return true;
+    bool sound = true;
+    for (uint32_t block = alone ? 0 : team_.warp; block < reader.blocks();
+         block += alone ? 1 : Team::kWarps) {
+      Block<Cut::kBytes> values;
+      const uint32_t at = first + block * static_cast<uint32_t>(kBlockValues);
+      const uint32_t count = reader.values_of(block);
+      if (count == kBlockValues) {
+        sound = reader.template read<true>(block, values) && sound;
+        sink.template write<true>(at, count, values);
+      } else {
+        sound = reader.template read<false>(block, values) && sound;
+        sink.template write<false>(at, count, values);
+      }
+    }
+    return sound && (!alone || reader.ends_well());
+  }
+
+  const DecodeTables& tables_;
+  const Team& team_;
+  Shared& shared_;
+};
+
+}  // namespace strait::codec::gpu

@@ -1,0 +1,100 @@
+// The built-in tables in the forms that kernels read, one copy in each source of kernels, which its
+// blocks take into shared memory: an exponent's code is one load without bank conflicts when
+// encoding, and one of a byte in 256 when decoding. Constants; any thread.
+#pragma once
+
+#include "codec/tables/build.hpp"
+#include "codec/words.cuh"
+
+namespace strait::codec::gpu {
+
+// Sixteen counters of a lane are four words of bytes: bins 0 2 4 6, 1 3 5 7, and those of 8 more.
+constexpr uint32_t bin_in(int word, int byte) {
+  return static_cast<uint32_t>((word & 1) + 8 * (word >> 1) + 2 * byte);
+}
+// Summed over lanes the bytes of a word become two words of 16-bit halves, bytes 0 and 2, 1 and 3.
+// What is multiplied with them has its bytes in that order.
+inline constexpr int kHalvesOrder[] = {0, 2, 1, 3};
+
+struct alignas(16) EncodeTables {
+  // By table, for all tables beside each other: a lane prices one.
+  uint32_t price[4][32];     // of bins, in the order of halves; of bin 15, what exponent zero costs
+  uint32_t other_price[32];  // of what no bin holds
+  uint32_t low_price[4][32];     // of trailing zeros
+  uint32_t low_other_price[32];  // of sixteen of them; no table has a price that high
+  uint8_t above[kExponentTables];
+  // Code, length << 8, and 1 << 15 for an escape; by min(top - exponent, 15), and 14 for exponent
+  // 0.
+  uint16_t code[kExponentTables][16];
+  uint16_t low_code[kLowTables][32];  // code, length of code and bits behind it << 8, of the code
+};
+
+inline constexpr uint32_t kEscapedCode = 1u << 15;
+
+struct alignas(16) DecodeTables {
+  uint8_t symbol[kExponentTables][256];  // by the next eight bits: symbol, length << 4
+  uint8_t low[kLowTables][256];          // trailing zeros, (length - 1) << 5
+};
+
+constexpr EncodeTables make_encode_tables() {
+  EncodeTables made = {};
+  const Prices prices = tables::make_prices();
+  const LowPrices low_prices = tables::make_low_prices();
+  for (int w = 0; w < 4; ++w)
+    for (int b = 0; b < 4; ++b)
+      for (int t = 0; t < 32; ++t) {
+        const uint32_t bin = bin_in(w, kHalvesOrder[b]);
+        made.price[w][t] |= uint32_t{prices[bin][t]} << (8 * b);
+        if (t < kLowTables) made.low_price[w][t] |= uint32_t{low_prices[bin][t]} << (8 * b);
+      }
+  const auto exponents = tables::make_tables();
+  for (int t = 0; t < kExponentTables; ++t) {
+    made.other_price[t] = prices[kPriced - 1][t];
+    made.low_other_price[t] = t < kLowTables ? low_prices[16][t] : 1u << 16;
+    const ExponentTable& table = exponents[t];
+    made.above[t] = table.above;
+    for (int s = 0; s < kSymbols; ++s) {
+      const uint8_t symbol = s == kSymbolZero ? table.zero : table.near[s];
+      made.code[t][s] =
+          static_cast<uint16_t>(table.code.bits[symbol] | table.code.length[symbol] << 8 |
+                                (symbol == kSymbolEscape ? kEscapedCode : 0));
+    }
+  }
+  const auto low = tables::make_low_codes();
+  for (int t = 0; t < kLowTables; ++t)
+    for (int z = 0; z <= 16; ++z)
+      made.low_code[t][z] = static_cast<uint16_t>(low[t].bits[z] | low[t].length[z] << 8);
+  return made;
+}
+
+constexpr DecodeTables make_decode_tables() {
+  DecodeTables made = {};
+  const auto exponents = tables::make_tables();
+  for (int t = 0; t < kExponentTables; ++t)
+    for (int bits = 0; bits < 256; ++bits) {
+      const uint16_t entry = exponents[t].code.decoded[bits];
+      made.symbol[t][bits] = static_cast<uint8_t>((entry & 15) | (entry >> 8) << 4);
+    }
+  const auto low = tables::make_low_codes();
+  for (int t = 0; t < kLowTables; ++t)
+    for (int bits = 0; bits < 256; ++bits) {
+      const uint16_t entry = low[t].decoded[bits];
+      made.low[t][bits] = static_cast<uint8_t>((entry & 31) | ((entry >> 8) - 1) << 5);
+    }
+  return made;
+}
+
+static __device__ const EncodeTables kEncodeTables = make_encode_tables();
+static __device__ const DecodeTables kDecodeTables = make_decode_tables();
+
+// Copies a table into shared memory, with all threads of the block; they meet afterwards.
+template <class Tables>
+__device__ __forceinline__ void copy_tables(const Tables& from, Tables& to) {
+  static_assert(sizeof(Tables) % 16 == 0);
+  const auto* const source = reinterpret_cast<const uint4*>(&from);
+  auto* const target = reinterpret_cast<uint4*>(&to);
+  for (uint32_t i = threadIdx.x; i < sizeof(Tables) / 16; i += blockDim.x) target[i] = source[i];
+  __syncthreads();
+}
+
+}  // namespace strait::codec::gpu

@@ -1,0 +1,261 @@
+// How often exponents occur in a block, and what follows from it: a guessed window, the cheapest
+// window, the cheapest table. The same pure functions of the block as the host's, so that both
+// choose alike. Device code; every lane of a warp calls together; 60 instructions for a guess, 250
+// for the search and the table.
+#pragma once
+
+#include "codec/code_tables.cuh"
+#include "codec/cut.cuh"
+#include "codec/window.hpp"
+
+namespace strait::codec::gpu {
+
+// Sixteen counters of a lane, of four bits, for at most fifteen values; and of eight.
+struct Counters {
+  // Counts the four bytes below 16.
+  __device__ __forceinline__ void add(uint32_t bins) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t bit = (k == 0 ? bins << 2 : bins >> (8 * k - 2)) & 0x3FC;
+      low += __funnelshift_lc(0, 1, bit);
+      high += __funnelshift_lc(0, 1, bit - 32);
+    }
+  }
+  __device__ __forceinline__ void add_to(uint32_t (&bytes)[4]) const {
+    bytes[0] += low & 0x0F0F0F0Fu;
+    bytes[1] += low >> 4 & 0x0F0F0F0Fu;
+    bytes[2] += high & 0x0F0F0F0Fu;
+    bytes[3] += high >> 4 & 0x0F0F0F0Fu;
+  }
+  uint32_t low = 0;
+  uint32_t high = 0;
+};
+
+// How often each bin occurs in a block, the same in all lanes: two halves to a word, in the order
+// of code_tables.cuh.
+struct BinCounts {
+  uint32_t halves[8];
+};
+
+__device__ __forceinline__ BinCounts count_bins(const uint32_t (&bins)[kBlockRows]) {
+  uint32_t bytes[4] = {};
+#pragma unroll
+  for (int r = 0; r < kBlockRowsInt; r += 2) {
+    Counters counters;
+    counters.add(bins[r]);
+    counters.add(bins[r + 1]);
+    counters.add_to(bytes);
+  }
+  BinCounts counts;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    counts.halves[2 * w] = warp_sum(bytes[w] & 0x00FF00FFu);
+    counts.halves[2 * w + 1] = warp_sum(bytes[w] >> 8 & 0x00FF00FFu);
+  }
+  return counts;
+}
+
+// The sum of all counts times their weights, which are bytes in the order of halves.
+__device__ __forceinline__ uint32_t weigh(const BinCounts& counts, const uint32_t (&weights)[4]) {
+  uint32_t sum = 0;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    sum = dot_lower(counts.halves[2 * w], weights[w], sum);
+    sum = dot_upper(counts.halves[2 * w + 1], weights[w], sum);
+  }
+  return sum;
+}
+
+// Each lane tries one place of one window: width 2 at bins 0 to 12, width 3 at bins 0 to 8, width
+// 4. Made once and kept.
+struct WindowLane {
+  __device__ WindowLane() {
+    const uint32_t lane = device::lane_id();
+    width = lane < 13 ? 2 : lane < 22 ? 3 : lane == kWidest ? 4 : 0;
+    first = lane - (lane < 13 ? 0 : lane < 22 ? 13 : kWidest);
+    const uint32_t span = (1u << width) - 1;
+    for (int w = 0; w < 4; ++w) {
+      mask[w] = 0;
+      for (int b = 0; b < 4; ++b)
+        if (bin_in(w, b) - first < span) mask[w] |= 1u << (8 * b);
+    }
+  }
+  static constexpr uint32_t kWidest = 22;  // the lane that has all bins
+  uint32_t width;                          // 0: none
+  uint32_t first;
+  uint32_t mask[4];  // 1 in the bytes of the bins that are inside
+};
+
+// From 64 values at the block's start and 64 at its middle, as kernels.guess_window.
+__device__ __forceinline__ WindowGuess guess_window(const WindowLane& mine, int exponent_bits,
+                                                    const uint32_t (&exponents)[kBlockRows]) {
+  constexpr uint32_t kSample = 2 * kSampleValues, kPlaneBytes = kSample / 8;
+  const uint32_t lane = device::lane_id();
+  // The first half of a row is in sixteen lanes; the others take the middle's.
+  const uint32_t middle = from_lane(exponents[kBlockRows / 2], lane & 15);
+  const uint32_t sampled = lane < 16 ? exponents[0] : middle;
+  const uint32_t top = warp_sum(sum_of_bytes(sampled, 0)) / kSample + kAboveMean;
+  Counters counters;
+  counters.add(subtract_bytes(each_byte(top & 255), sampled));
+  uint32_t bytes[4] = {};
+  counters.add_to(bytes);
+  uint32_t inside = 0;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) inside = __dp4a(warp_sum(bytes[w]), mine.mask[w], inside);
+  const uint32_t cost = mine.width * kPlaneBytes + kSample - inside;
+  const bool taking_part = mine.width != 0 && static_cast<int>(mine.width) < exponent_bits;
+  const uint32_t key = warp_min(taking_part ? cost << 8 | mine.width << 4 | mine.first : ~0u);
+  const uint32_t least = key >> 8, width = key >> 4 & 15;
+  // Nothing left out by width 2 calls for a closer look.
+  if (least > static_cast<uint32_t>(exponent_bits) * kPlaneBytes || least == 2 * kPlaneBytes)
+    return {};
+  return {static_cast<uint8_t>(width), static_cast<uint8_t>(top - (key & 15))};
+}
+
+// The exponents of a block as bytes; `valid` has 255 for values that are there.
+struct ExponentBytes {
+  uint32_t row[kBlockRows];
+  uint32_t valid[kBlockRows];
+};
+
+__device__ __forceinline__ uint32_t sum_exponents(const ExponentBytes& e) {
+  uint32_t sum = 0;
+#pragma unroll
+  for (int r = 0; r < kBlockRowsInt; ++r) sum = sum_of_bytes(e.row[r] & e.valid[r], sum);
+  return warp_sum(sum);
+}
+
+__device__ __forceinline__ uint32_t count_zeros(const ExponentBytes& e, uint32_t n) {
+  uint32_t nonzero = 0;
+#pragma unroll
+  for (int r = 0; r < kBlockRowsInt; ++r) nonzero += count_of(at_least(e.row[r] & e.valid[r], 1));
+  return n - warp_sum(nonzero);
+}
+
+__device__ __forceinline__ ExponentRange range_of(const ExponentBytes& e, uint32_t n) {
+  uint32_t least = 255, most = 0;
+#pragma unroll
+  for (int r = 0; r < kBlockRowsInt; ++r)
+    for (uint32_t k = 0; k < 4; ++k) {
+      least = min(least, byte_of(e.row[r] | ~e.valid[r], k));
+      most = max(most, byte_of(e.row[r] & e.valid[r], k));
+    }
+  return {warp_min(least), warp_max(most), count_zeros(e, n), sum_exponents(e)};
+}
+
+// Counts from `top` down, and finds the best place of each width.
+__device__ __forceinline__ BinCounts count_from(int top, const ExponentBytes& e) {
+  uint32_t bins[kBlockRows];
+#pragma unroll
+  for (int r = 0; r < kBlockRowsInt; ++r)
+    bins[r] = subtract_bytes(each_byte(static_cast<uint32_t>(top) & 255), e.row[r]) | ~e.valid[r];
+  return count_bins(bins);
+}
+
+__device__ __forceinline__ WindowPlaces find_windows(const WindowLane& mine,
+                                                     const BinCounts& counts, uint32_t n) {
+  const uint32_t lane = device::lane_id();
+  uint32_t weights[4], single[4];
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    weights[w] = __byte_perm(mine.mask[w], 0, 0x3120);
+    const bool here = (lane & 1) + 2 * (lane >> 3) == static_cast<uint32_t>(w);
+    single[w] = here ? __byte_perm(1u << (8 * (lane >> 1 & 3)), 0, 0x3120) : 0;
+  }
+  const uint32_t inside = weigh(counts, weights);
+  const uint32_t key = (n - inside) << 4 | mine.first;
+  const uint32_t one = lane < kBins ? (n - weigh(counts, single)) << 4 | lane : ~0u;
+  WindowPlaces places;
+  places.counted = from_lane(inside, WindowLane::kWidest);
+  const uint32_t best[kSearchedWidths] = {warp_min(one), warp_min(mine.width == 2 ? key : ~0u),
+                                          warp_min(mine.width == 3 ? key : ~0u),
+                                          (n - places.counted) << 4};
+#pragma unroll
+  for (int w = 0; w < kSearchedWidths; ++w) {
+    places.outside[w] = static_cast<uint16_t>(best[w] >> 4);
+    places.first[w] = static_cast<uint8_t>(best[w] & 15);
+  }
+  return places;
+}
+
+struct WindowChoice {
+  Window window;
+  ExponentBins bins;  // their top alone
+  BinCounts counts;
+  uint32_t counted;
+};
+
+// As the host's choose_window.
+__device__ __forceinline__ WindowChoice choose_window(const WindowLane& mine, const Shape& shape,
+                                                      const ExponentBytes& e, bool zero_is_below,
+                                                      uint32_t n) {
+  WindowChoice choice;
+  choice.bins.top = static_cast<int>(sum_exponents(e) / n) + kAboveMean;
+  choice.counts = count_from(choice.bins.top, e);
+  WindowPlaces places = find_windows(mine, choice.counts, n);
+  if (places.counted < n - n / 4) {
+    // Zeros may have pulled the mean away from the rest.
+    const ExponentRange range = range_of(e, n);
+    if (range.zeros != n) {
+      choice.bins.top = static_cast<int>(range.sum / (n - range.zeros)) + kAboveMean;
+      choice.counts = count_from(choice.bins.top, e);
+      places = find_windows(mine, choice.counts, n);
+    }
+  }
+  choice.counted = places.counted;
+  choice.window = cheapest_window(shape, choice.bins, places, zero_is_below, n);
+  const Window& best = choice.window;
+  const size_t plane_bytes = bit_bytes(n);
+  const size_t best_bytes = best.width * plane_bytes + best.escapes * shape.top_bytes();
+  if (best_bytes > plane_bytes && best_bytes <= 5 * plane_bytes) return choice;
+  const Window all = window_of_all(shape, range_of(e, n), zero_is_below);
+  if (all.width * plane_bytes < best_bytes) choice.window = all;
+  return choice;
+}
+
+struct TableChoice {
+  uint32_t table;
+  uint32_t bits;
+};
+
+// Takes a bin's count away and returns it.
+__device__ __forceinline__ uint32_t take_bin(BinCounts& counts, uint32_t bin) {
+  uint32_t taken = 0;
+#pragma unroll
+  for (int w = 0; w < 4; ++w)
+#pragma unroll
+    for (int b = 0; b < 4; ++b)
+      if (bin_in(w, b) == bin) {
+        uint32_t& halves = counts.halves[2 * w + (b & 1)];
+        taken = halves >> (16 * (b >> 1)) & 0xFFFF;
+        halves &= 0xFFFFu << (16 * (1 - (b >> 1)));
+      }
+  return taken;
+}
+
+// As the host's choose_table.
+__device__ __forceinline__ TableChoice choose_table(const EncodeTables& tables,
+                                                    const ExponentBytes& e, bool zero_is_below,
+                                                    const WindowChoice& found) {
+  BinCounts counts = found.counts;
+  take_bin(counts, kBins);
+  uint32_t zeros = 0, counted = found.counted;
+  const uint32_t zero_bin = static_cast<uint32_t>(found.bins.top) & 255;
+  if (zero_bin < kBins) {
+    const uint32_t taken = take_bin(counts, zero_bin);
+    counted -= taken;
+    if (!zero_is_below) zeros = taken;
+  } else if (!zero_is_below && counted < kBlockValues) {
+    zeros = count_zeros(e, kBlockValues);
+  }
+  counts.halves[7] |= zeros << 16;  // bin 15
+  const uint32_t lane = device::lane_id();
+  const uint32_t prices[4] = {tables.price[0][lane], tables.price[1][lane], tables.price[2][lane],
+                              tables.price[3][lane]};
+  const uint32_t others = static_cast<uint32_t>(kBlockValues) - counted - zeros;
+  const uint32_t cost = weigh(counts, prices) + others * tables.other_price[lane];
+  const uint32_t key = warp_min(cost << 5 | lane);
+  return {key & 31, key >> 5};
+}
+
+}  // namespace strait::codec::gpu

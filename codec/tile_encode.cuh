@@ -1,0 +1,205 @@
+// Encodes a tile with a team of warps. In each round every warp has one block in registers: it
+// decides how to code it, the team adds up what the blocks before take, and each warp writes its
+// planes where they belong. Lists and streams wait in scratch memory until all planes are written:
+//
+//   round 0   warp 0: block 0   warp 1: block 1  ...   decide | meet | write
+//   round 1   warp 0: block W   ...
+//   end       all warps: lists and streams from scratch to behind the planes
+//
+// Each value is read once. Device code; every thread of the team calls together.
+#pragma once
+
+#include "codec/block_put.cuh"
+#include "codec/team.cuh"
+
+namespace strait::codec::gpu {
+
+// Memory of one team, shared or global. Streams are zero before the first tile, and again after
+// each.
+struct Scratch {
+  std::byte* lists = nullptr;     // list_room(), at a multiple of 16
+  uint32_t* exponents = nullptr;  // kExponentWords; null when the mode is fast
+  uint32_t* low = nullptr;        // kLowWords; null but for float in the dense mode
+};
+inline constexpr uint32_t kExponentWords = kWarpLanes * kExponentStride;
+inline constexpr uint32_t kLowWords = kWarpLanes * kLowStride;
+// A block's list has 255 bytes, or eights of bytes where byte planes can be sparse.
+constexpr uint32_t list_room(const Shape& shape) {
+  const size_t unit = shape.byte_planes() == 0 ? 1 : kSparseListUnit;
+  return static_cast<uint32_t>(round_up(kTileBlocks * 255 * unit, kAlign));
+}
+
+// What the warps of a team tell each other, in shared memory.
+template <int kWarps>
+struct EncodeShared {
+  static_assert(kWarps < 16, "sums of a round fit 16 bits");
+  uint32_t bytes[2][kWarps];             // of planes, of lists << 16; by parity of the round
+  uint32_t bits[2][kWarps][kWarpLanes];  // of the lane, in the exponent streams, low << 16
+  uint32_t reduced[kWarps];              // of the chunk
+  uint8_t halves[kWarps][kBlockValues + 4];
+};
+
+template <class Cut, class Team>
+class TileEncoder {
+ public:
+  using Shared = EncodeShared<Team::kWarps>;
+
+  __device__ TileEncoder(const Encoder& encoder, const Team& team, Shared& shared,
+                         const Scratch& scratch)
+      : encoder_(encoder), team_(team), shared_(shared), scratch_(scratch) {}
+
+  // The n values from number `first` of the source's. Returns the tile's bytes, or 0 when they
+  // exceed the room.
+  template <class Source>
+  __device__ uint32_t encode(const Source& source, uint32_t first, uint32_t n, std::byte* tile,
+                             uint32_t room) {
+    tile_ = tile;
+    room_ = room;
+    const auto blocks = static_cast<uint32_t>(blocks_of(n));
+    const auto records = static_cast<uint32_t>(Cut::shape().record_bytes()) * blocks;
+    used_ = static_cast<uint32_t>(round_up(records, kAlign));
+    list_used_ = position_ = low_position_ = 0;
+    if (used_ > room) return 0;
+    if (team_.thread() < used_ - records) tile[records + team_.thread()] = std::byte{0};
+    for (uint32_t block = team_.warp; block - team_.warp < blocks; block += Team::kWarps) {
+      const auto begin = block * static_cast<uint32_t>(kBlockValues);
+      const uint32_t count =
+          block < blocks ? min(n - begin, static_cast<uint32_t>(kBlockValues)) : 0;
+      if (!code_round(source, first + begin, count, block, blocks)) {
+        clear(scratch_.exponents, kExponentStride, position_);
+        clear(scratch_.low, kLowStride, low_position_);
+        return 0;
+      }
+    }
+    return finish();
+  }
+
+  // Whether a block of this warp had bits that are not zero.
+  __device__ bool any() const { return any_; }
+
+ private:
+  // What the blocks of a round take: those before this warp's, and all.
+  struct Shares {
+    uint32_t bytes_before = 0, bytes = 0, bits_before = 0, bits = 0;
+  };
+
+  __device__ __forceinline__ Shares share(const BlockCode& code) {
+    const uint32_t bytes = code.plane_bytes | code.list_bytes << 16;
+    const uint32_t bits = stream_bits_of(code) | code.low_bits << 16;
+    if constexpr (Team::kWarps == 1) return {0, bytes, 0, bits};
+    const uint32_t lane = device::lane_id();
+    if (lane == 0) shared_.bytes[parity_][team_.warp] = bytes;
+    if (encoder_.dense) shared_.bits[parity_][team_.warp][lane] = bits;
+    team_.sync();
+    Shares shares;
+    for (uint32_t warp = 0; warp < Team::kWarps; ++warp) {
+      if (warp == team_.warp) {
+        shares.bytes_before = shares.bytes;
+        shares.bits_before = shares.bits;
+      }
+      shares.bytes += shared_.bytes[parity_][warp];
+      if (encoder_.dense) shares.bits += shared_.bits[parity_][warp][lane];
+    }
+    parity_ ^= 1;
+    return shares;
+  }
+
+  template <bool kFull, class Source>
+  __device__ __forceinline__ void take(const Source& source, uint32_t first, uint32_t count,
+                                       Block<Cut::kBytes>& columns, BlockCode& code) {
+    source.template read<kFull>(first, count, columns);
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) to_columns<Cut::kBytes>(columns.word[r]);
+    choose_block<kFull, Cut>(encoder_, columns, count, code);
+  }
+
+  template <class Source>
+  __device__ __forceinline__ bool code_round(const Source& source, uint32_t first, uint32_t count,
+                                             uint32_t block, uint32_t blocks) {
+    Block<Cut::kBytes> columns;
+    BlockCode code;
+    const bool full = count == kBlockValues;
+    if (full)
+      take<true>(source, first, count, columns, code);
+    else if (count != 0)
+      take<false>(source, first, count, columns, code);
+    const Shares shares = share(code);
+    const uint32_t planes = shares.bytes & 0xFFFF, lists = shares.bytes >> 16;
+    if (used_ + planes + list_used_ + lists > room_) return false;
+    const BlockPlace place = {tile_ + used_ + (shares.bytes_before & 0xFFFF),
+                              scratch_.lists + list_used_ + (shares.bytes_before >> 16),
+                              shared_.halves[team_.warp]};
+    if (count != 0) put_record<Cut>(code.record, block, blocks, tile_);
+    if (full) {
+      put_block<true, Cut>(columns, code, count, place);
+      append(columns, code, shares);
+    } else if (count != 0) {
+      put_block<false, Cut>(columns, code, count, place);
+    }
+    any_ = any_ || (count != 0 && code.record.method() != kMethodZero);
+    used_ += planes;
+    list_used_ += lists;
+    position_ += shares.bits & 0xFFFF;
+    low_position_ += shares.bits >> 16;
+    return true;
+  }
+
+  __device__ __forceinline__ void append(const Block<Cut::kBytes>& columns, const BlockCode& code,
+                                         const Shares& shares) const {
+    const uint32_t lane = device::lane_id();
+    if (code.lengths != 0)
+      append_exponents(code, scratch_.exponents + lane * kExponentStride,
+                       position_ + (shares.bits_before & 0xFFFF));
+    if constexpr (Cut::kBytes == 4)
+      if (code.low_bits != 0)
+        append_low_halves<Cut>(columns, encoder_.tables.low_code[code.record.low - kLowTable],
+                               scratch_.low + lane * kLowStride,
+                               low_position_ + (shares.bits_before >> 16));
+  }
+
+  // Lists, streams and what fills the last sixteen bytes.
+  __device__ uint32_t finish() {
+    team_.sync();
+    const uint32_t vectors = used_ % kAlign == 0 ? list_used_ / 16 : 0;
+    for (uint32_t i = team_.thread(); i < vectors; i += Team::kThreads)
+      device::store16(tile_ + used_ + 16 * i, device::load16(scratch_.lists + 16 * i));
+    for (uint32_t i = 16 * vectors + team_.thread(); i < list_used_; i += Team::kThreads)
+      tile_[used_ + i] = scratch_.lists[i];
+    used_ += list_used_;
+    const bool fits = pack(scratch_.exponents, kExponentStride, position_, 0);
+    if (!fits) clear(scratch_.low, kLowStride, low_position_);
+    if (!fits || !pack(scratch_.low, kLowStride, low_position_, kMostLowLaneBytes)) return 0;
+    const auto total = static_cast<uint32_t>(round_up(used_, kAlign));
+    if (total > room_) return 0;
+    if (team_.thread() < total - used_) tile_[used_ + team_.thread()] = std::byte{0};
+    return total;
+  }
+
+  __device__ bool pack(uint32_t* words, uint32_t stride, uint32_t bits, uint32_t last_room) {
+    if (!__any_sync(kAllLanes, bits != 0)) return true;
+    const uint32_t bytes =
+        pack_streams(team_, words, stride, bits, tile_ + used_, room_ - used_, last_room);
+    used_ += bytes;
+    return bytes != 0;
+  }
+
+  __device__ void clear(uint32_t* words, uint32_t stride, uint32_t bits) const {
+    if (team_.warp != 0) return;
+    for (uint32_t w = 0; w * 32 < bits; ++w) words[device::lane_id() * stride + w] = 0;
+  }
+
+  const Encoder& encoder_;
+  const Team& team_;
+  Shared& shared_;
+  const Scratch& scratch_;
+  std::byte* tile_ = nullptr;
+  uint32_t room_ = 0;
+  uint32_t used_ = 0;       // of the tile, without lists
+  uint32_t list_used_ = 0;  // of scratch
+  uint32_t position_ = 0;   // bits of this lane's streams, before the round
+  uint32_t low_position_ = 0;
+  uint32_t parity_ = 0;
+  bool any_ = false;
+};
+
+}  // namespace strait::codec::gpu

@@ -1,0 +1,89 @@
+// Four bytes in a word, and sums over a warp: what the device codec is made of. Flags stand in the
+// top bit of each byte. Device code for whole warps (sums) or any thread (the rest); each is a few
+// instructions.
+#pragma once
+
+#include <cstdint>
+
+#include "base/device.cuh"
+
+namespace strait::codec::gpu {
+
+inline constexpr uint32_t kAllLanes = 0xFFFFFFFFu;
+inline constexpr uint32_t kWarpLanes = 32;
+inline constexpr uint32_t kFlags = 0x80808080u;
+
+constexpr uint32_t each_byte(uint32_t byte) {
+  return byte * 0x01010101u;
+}
+
+__device__ __forceinline__ uint32_t subtract_bytes(uint32_t a, uint32_t b) {
+  return ((a | kFlags) - (b & ~kFlags)) ^ ((a ^ ~b) & kFlags);
+}
+
+// Flags the bytes that are at least `limit`, 1 to 128.
+__device__ __forceinline__ uint32_t at_least(uint32_t bytes, uint32_t limit) {
+  return (((bytes & ~kFlags) + each_byte(128 - limit)) | bytes) & kFlags;
+}
+
+// 255 where there is a flag.
+__device__ __forceinline__ uint32_t mask_of(uint32_t flags) {
+  return (flags >> 7) * 255;
+}
+
+__device__ __forceinline__ uint32_t count_of(uint32_t flags) {
+  return ((flags >> 7) * 0x01010101u) >> 24;
+}
+
+__device__ __forceinline__ uint32_t byte_of(uint32_t word, uint32_t index) {
+  return word >> (8 * index) & 255;
+}
+
+__device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word, uint32_t sum) {
+  return __dp4a(word, 0x01010101u, sum);
+}
+
+__device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
+  return __reduce_add_sync(kAllLanes, value);
+}
+__device__ __forceinline__ uint32_t warp_min(uint32_t value) {
+  return __reduce_min_sync(kAllLanes, value);
+}
+__device__ __forceinline__ uint32_t warp_max(uint32_t value) {
+  return __reduce_max_sync(kAllLanes, value);
+}
+__device__ __forceinline__ uint32_t from_lane(uint32_t value, uint32_t lane) {
+  return __shfl_sync(kAllLanes, value, static_cast<int>(lane));
+}
+__device__ __forceinline__ uint32_t from_across(uint32_t value, uint32_t bits) {
+  return __shfl_xor_sync(kAllLanes, value, static_cast<int>(bits));
+}
+
+// The sum over this lane and those below.
+__device__ __forceinline__ uint32_t running_sum(uint32_t value) {
+  const uint32_t lane = device::lane_id();
+#pragma unroll
+  for (uint32_t step = 1; step < kWarpLanes; step *= 2) {
+    const uint32_t below = __shfl_up_sync(kAllLanes, value, step);
+    value += lane >= step ? below : 0;
+  }
+  return value;
+}
+
+// The sum of c and the products of two 16-bit halves with two bytes, the lower two or the upper.
+__device__ __forceinline__ uint32_t dot_lower(uint32_t halves, uint32_t bytes, uint32_t c) {
+#if defined(STRAIT_SIMT)
+  return c + (halves & 0xFFFF) * (bytes & 255) + (halves >> 16) * (bytes >> 8 & 255);
+#else
+  return __dp2a_lo(halves, bytes, c);
+#endif
+}
+__device__ __forceinline__ uint32_t dot_upper(uint32_t halves, uint32_t bytes, uint32_t c) {
+#if defined(STRAIT_SIMT)
+  return dot_lower(halves, bytes >> 16, c);
+#else
+  return __dp2a_hi(halves, bytes, c);
+#endif
+}
+
+}  // namespace strait::codec::gpu
