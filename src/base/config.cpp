@@ -16,6 +16,7 @@ namespace strait {
 namespace {
 
 constexpr std::string_view kPrefix = "STRAIT_";
+constexpr std::string_view kStandinPrefix = "STRAIT_STANDIN_";  // of the tests' stand-in driver
 
 // A row together with the member that it fills: the one that is not null.
 struct Field {
@@ -176,7 +177,7 @@ std::vector<std::string> unknown_settings(char** environment) {
   std::vector<std::string> warnings;
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (!text.starts_with(kPrefix)) continue;
+    if (!text.starts_with(kPrefix) || text.starts_with(kStandinPrefix)) continue;
     const std::string_view name = text.substr(0, text.find('=')).substr(kPrefix.size());
     const auto& rows = setting_rows();
     const auto nearest =

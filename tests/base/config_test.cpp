@@ -123,8 +123,9 @@ TEST(Config, TheTableIsWellFormed) {
 }
 
 TEST(UnknownSettings, NameTheNearestThatIsOne) {
-  std::vector<std::string> entries = {"STRAIT_SLOT=3", "STRAIT_SLOTS=3", "STRAIT_COMPRES=off",
-                                      "NCCL_WHAT=1", "MY_STRAIT_SLOT=1"};
+  std::vector<std::string> entries = {"STRAIT_SLOT=3",      "STRAIT_SLOTS=3",
+                                      "STRAIT_COMPRES=off", "NCCL_WHAT=1",
+                                      "MY_STRAIT_SLOT=1",   "STRAIT_STANDIN_DEVICES=4"};
   std::vector<char*> environment;
   for (std::string& entry : entries) environment.push_back(entry.data());
   environment.push_back(nullptr);

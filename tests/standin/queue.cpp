@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "standin/capture.hpp"
+#include "standin/guard.hpp"
 #include "standin/machine.hpp"
 
 namespace strait::standin {
@@ -85,6 +86,7 @@ std::vector<TicketRef> pending(const Stream& stream) {
 
 void perform(const Work& work) {
   if (work.context->failed != 0 || work.run == nullptr) return;
+  const Guard::Running running;
   const int code = work.run();
   int none = 0;
   if (code != 0) work.context->failed.compare_exchange_strong(none, code);

@@ -5,12 +5,16 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "standin/guard.hpp"
 #include "standin/machine.hpp"
 
 namespace strait::standin {
 
 Range& Ranges::add(Range range) {
   range.id = machine().next_id++;
+  // Memory that was mapped only counts once cuMemSetAccess gives access.
+  if (range.backing != nullptr && range.kind != RangeKind::kMapped)
+    guard().add(reinterpret_cast<void*>(range.base), range.bytes);
   return ranges_[range.base] = std::move(range);
 }
 
@@ -33,6 +37,7 @@ bool Ranges::remove(DevicePointer base) {
   if (at == ranges_.end()) return false;
   const Range& range = at->second;
   void* const address = reinterpret_cast<void*>(base);
+  guard().remove(address);
   // The address of mapped memory stays reserved; registered memory is the program's.
   if (range.kind == RangeKind::kMapped)
     hide(address, range.bytes);

@@ -61,6 +61,7 @@ Settings Settings::from_environment() {
   settings.peer = number_of("PEER", 1) != 0;
   settings.vmm = number_of("VMM", 1) != 0;
   settings.imex = number_of("IMEX", 1) != 0;
+  settings.guard = number_of("GUARD", 0) != 0;
   settings.kernel_ms = number_of("KERNEL_MS", settings.kernel_ms);
   settings.fabric = parse_fabric(text_of("FABRIC"));
   settings.faults = text_of("FAIL");

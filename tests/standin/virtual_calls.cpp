@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/check.hpp"
+#include "standin/guard.hpp"
 #include "standin/machine.hpp"
 
 namespace strait::standin {
@@ -133,6 +134,7 @@ int cuMemSetAccess(DevicePointer pointer, size_t bytes, const AccessDescription*
   }
   STRAIT_CHECK(mprotect(address_of(pointer), bytes, PROT_READ | PROT_WRITE) == 0,
                "a mapping can be opened");
+  guard().add(address_of(pointer), bytes);
   return kSuccess;
 }
 

@@ -88,8 +88,8 @@ const Result<Nvml>& the_nvml() {
   const std::lock_guard lock(mutex);
   if (done != nullptr) return *done;
   const Result<Config> config = Config::from_environment();
-  static const auto& kept =
-      *new Result<Nvml>(Nvml::open((config.ok() ? *config : Config()).nvml_library));
+  const std::string name = (config.ok() ? *config : Config()).nvml_library;
+  static const auto& kept = *new Result<Nvml>(Nvml::open(name));
   done = &kept;
   return kept;
 }
