@@ -34,12 +34,13 @@ Block::Block(Crew& crew) : crew_(crew), body_(crew.body()), home_(own_context())
   shared_ = std::make_unique_for_overwrite<unsigned char[]>(crew.launch().shared_bytes +
                                                             2 * kCanaryBytes + kSharedAlignment);
   place_threads();
-  current_ = this;
+  current_.block = this;
+  static_shared_ = find_static_shared();
 }
 
 Block::~Block() {
   for (const StackRow& row : rows_) give_stacks(row);
-  current_ = nullptr;
+  current_.block = nullptr;
 }
 
 void Block::place_threads() {
@@ -86,6 +87,7 @@ void Block::prepare(uint64_t number) {
     warp.spinning = warp.waiting = warp.ended = 0;
   }
   for (Barrier& barrier : barriers_) barrier = Barrier{};
+  std::memset(static_shared_.data, kPoison, static_shared_.bytes);
   const size_t bytes = crew_.launch().shared_bytes;
   std::memset(block_place.dynamic_shared - kCanaryBytes, kCanary, kCanaryBytes);
   std::memset(block_place.dynamic_shared, kPoison, bytes);
@@ -137,7 +139,7 @@ void Block::check_canaries() {
 
 void Block::entry() {
   entered();
-  Block& block = *current_;
+  Block& block = *current_.block;
   std::string thrown;
   try {
     block.body_();
@@ -161,7 +163,7 @@ void Block::fail(std::string&& what) {
 }
 
 void Block::interrupted() {
-  Block* block = current_;
+  Block* block = current_.block;
   if (block != nullptr && !block->busy_) block->leave();
 }
 

@@ -15,8 +15,10 @@
 
 #include "simt/context.hpp"
 #include "simt/here.hpp"
+#include "simt/sanitizer.hpp"
 #include "simt/simt.hpp"
 #include "simt/stacks.hpp"
+#include "simt/static_shared.hpp"
 #include "simt/warp.hpp"
 
 namespace strait::simt {
@@ -34,7 +36,7 @@ class Block {
   void run(uint64_t number);
 
   // The block that the calling OS thread carries, or null.
-  static Block* current() { return current_; }
+  static Block* current() { return current_.block; }
   // From a signal handler: drops the block, unless the layer itself is at work.
   static void interrupted();
 
@@ -56,7 +58,7 @@ class Block {
   static constexpr uint32_t kBarriers = 16;
   static constexpr uint32_t kRecent = 4;
   // The guard page, and room for what the layer does at its door; the address sanitizer takes more.
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
   static constexpr size_t kStackReserve = 28 << 10;
 #else
   static constexpr size_t kStackReserve = 6 << 10;
@@ -144,7 +146,12 @@ class Block {
     return threads_[warp * Warp::kLanes + lane];
   }
 
-  static inline constinit thread_local Block* current_ = nullptr;
+  // The number keeps it among the initialised variables, out of the way of the poison.
+  struct Current {
+    Block* block;
+    uint32_t initialised;
+  };
+  static inline constinit thread_local Current current_{nullptr, 1};
 
   Crew& crew_;
   const std::function<void()>& body_;
@@ -155,6 +162,7 @@ class Block {
   std::vector<Warp> warps_;
   Barrier barriers_[kBarriers];
   std::unique_ptr<unsigned char[]> shared_;
+  StaticShared static_shared_;
 
   Thread* running_ = nullptr;
   uint32_t warp_ = 0;   // whose turn it is

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -92,7 +92,7 @@ constexpr size_t kEntryWord = 11;
 
 Context own_context() {
   Context context;
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
     void* bottom = nullptr;
@@ -106,7 +106,7 @@ Context own_context() {
 
 void make_context(Context& context, unsigned char* bottom, size_t bytes, size_t skip,
                   void (*entry)()) {
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
   // What ran here before may have been dropped in the middle, with its red zones in place.
   __asan_unpoison_memory_region(bottom, bytes);
 #endif
@@ -118,13 +118,13 @@ void make_context(Context& context, unsigned char* bottom, size_t bytes, size_t 
 }
 
 void entered() {
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
   __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 #endif
 }
 
 void leave_for(Context& to) {
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
   __sanitizer_start_switch_fiber(nullptr, to.bottom, to.bytes);
 #endif
   void* nowhere = nullptr;

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "simt/sanitizer.hpp"
+
+#if STRAIT_SIMT_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -35,7 +37,7 @@ void entered();
 
 // Returns when somebody switches back. In the header, as it is most of what a kernel costs here.
 inline void switch_context(Context& from, Context& to) {
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
   __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.bytes);
   strait_simt_switch(&from.top, to.top);
   __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);

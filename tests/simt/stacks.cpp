@@ -7,11 +7,13 @@
 #include <mutex>
 #include <vector>
 
+#include "simt/sanitizer.hpp"
+
 namespace strait::simt {
 namespace {
 
 // The address sanitizer puts red zones around each local array.
-#if defined(__SANITIZE_ADDRESS__)
+#if STRAIT_SIMT_ASAN
 constexpr size_t kStretch = 2;
 #else
 constexpr size_t kStretch = 1;

@@ -67,6 +67,14 @@ TEST(Block, DynamicSharedMemoryIsPoisonedForEachBlock) {
               }).ok());
 }
 
+TEST(Block, SharedVariablesArePoisonedForEachBlock) {
+  ASSERT_TRUE(run({50, 32}, [&] {
+                __shared__ uint32_t cells[32];
+                EXPECT_EQ(cells[threadIdx.x], 0xcbcbcbcb);
+                cells[threadIdx.x] = 7;
+              }).ok());
+}
+
 TEST(Block, AtomicsAddUpOverBlocks) {
   uint32_t sum = 0, low = 1000, high = 0, bits = 0, wraps = 0;
   unsigned long long wide = 0;
