@@ -67,6 +67,21 @@ TEST(Driver, DevicesSayWhatTheyAre) {
   EXPECT_THAT(run_peer("facts", "STRAIT_STANDIN_VMM=0").output, HasSubstr("virtual 0, fabric 0"));
 }
 
+TEST(Driver, OfAParentIsNoGoodInAChild) {
+  const Driver& opened = **driver();
+  const pid_t child = fork();
+  if (child == 0) {
+    const Status status = device_facts(opened, 0).status();
+    _exit(status.message().find("a process that used CUDA before it forked") !=
+                  status.message().npos
+              ? 0
+              : 1);
+  }
+  int ended = 0;
+  waitpid(child, &ended, 0);
+  EXPECT_EQ(ended, 0);
+}
+
 TEST(Driver, ReadsNamesAndPlaces) {
   const Driver& opened = **driver();
   const Result<DeviceFacts> first = device_facts(opened, 0);

@@ -6,6 +6,7 @@
 #include "base/cuda/mapped_memory.hpp"
 #include "base/cuda/pointer.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda/peer_run.hpp"
 
 namespace strait::cuda::test {
 namespace {
@@ -155,6 +156,12 @@ TEST_F(Memory, IsGoneWithItsContext) {
   memory = DeviceMemory();  // nothing to free, and no complaint
   EXPECT_EQ(facts_of(memory.data()).kind, MemoryKind::kHost);
   EXPECT_DONE(program_.cuCtxSetCurrent(context_.get()));
+}
+
+TEST_F(Memory, OfADeviceIsGuardedFromTheHostWhereThatIsAskedFor) {
+  constexpr int kSegmentationFault = 139;
+  EXPECT_EQ(run_peer("touch", "STRAIT_STANDIN_GUARD=1").exit_code, kSegmentationFault);
+  EXPECT_EQ(run_peer("touch", "STRAIT_STANDIN_GUARD=0").exit_code, 0);
 }
 
 TEST_F(Memory, PeerAccessIsEnabledOnceOrAgain) {

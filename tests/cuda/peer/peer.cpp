@@ -13,6 +13,7 @@
 #include "base/cuda/ipc_memory.hpp"
 #include "base/cuda/launch.hpp"
 #include "base/cuda/mapped_memory.hpp"
+#include "base/cuda/memory.hpp"
 #include "base/cuda/nvml.hpp"
 #include "base/cuda/stream.hpp"
 #include "standin/program.hpp"
@@ -125,6 +126,16 @@ Status create_fabric(const Texts&) {
   return try_fabric(bench.driver, bench.context.get(), 0);
 }
 
+// What no program may do: device memory is no memory of the host.
+Status touch(const Texts&) {
+  STRAIT_ASSIGN(const Bench bench, Bench::open());
+  STRAIT_ASSIGN(const DeviceMemory memory,
+                DeviceMemory::allocate(bench.driver, bench.context.get(), 4096, "a test"));
+  STRAIT_TRY(add_one(bench, memory.pointer(), 1000));
+  *static_cast<volatile uint32_t*>(memory.data()) = 1;
+  return Status();
+}
+
 Status say_facts(const Texts&) {
   STRAIT_ASSIGN(const Driver* driver, cuda::driver());
   STRAIT_ASSIGN(const DeviceFacts facts, device_facts(*driver, 0));
@@ -144,6 +155,7 @@ int run(const std::string& name, const Texts& texts) {
       {"wait_by_fd", wait_by_fd},
       {"create_fabric", create_fabric},
       {"facts", say_facts},
+      {"touch", touch},
   };
   const Status status = roles.at(name)(texts);
   std::printf("%s\n", status.ok() ? "done" : status.message().c_str());
