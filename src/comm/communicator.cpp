@@ -198,15 +198,12 @@ std::unique_ptr<HostExecution> Communicator::make_execution(const Operation& ope
                 .memory = {.input = static_cast<const std::byte*>(operation.input),
                            .output = static_cast<std::byte*>(operation.output),
                            .work = work},
-                .codec = codec_of(operation.wires),
-                .chooses_mode = operation.wires.compress == CompressWish::kNone
-                                    ? parts_.config.compress == "auto"
-                                    : operation.wires.compress == CompressWish::kAuto};
+                .coding = coding_of(operation.wires)};
   return std::make_unique<HostExecution>(*plans_.find(operation.request), std::move(call),
                                          traffic_);
 }
 
-codec::Options Communicator::codec_of(const WireWishes& wishes) const {
+Coding Communicator::coding_of(const WireWishes& wishes) const {
   codec::Options options = codec_;
   if (wishes.checksum != ChecksumWish::kNone)
     options.checksum = wishes.checksum == ChecksumWish::kOn;
@@ -214,7 +211,10 @@ codec::Options Communicator::codec_of(const WireWishes& wishes) const {
   if (wishes.compress == CompressWish::kDense) options.mode = codec::Mode::kDense;
   if (wishes.compress == CompressWish::kFast || wishes.compress == CompressWish::kAuto)
     options.mode = codec::Options{}.mode;
-  return options;
+  return {.options = options,
+          .chooses_mode = wishes.compress == CompressWish::kNone
+                              ? parts_.config.compress == "auto"
+                              : wishes.compress == CompressWish::kAuto};
 }
 
 // Sends and receives with oneself pair within their group, in order.
@@ -270,21 +270,26 @@ Status Communicator::failure() const {
   return failure_;
 }
 
-void Communicator::fail(const Status& why) {
+// True when it is the first failure.
+bool Communicator::stop(const Status& why) {
   const std::string& name = parts_.config.comm_name;
   const Status told = name.empty() ? why : why.at("communicator " + name);
   {
     std::lock_guard lock(mutex_);
-    if (!failure_.ok()) return;
+    if (!failure_.ok()) return false;
     failure_ = told;
   }
-  log_warn("rank {}: {}", parts_.rank, told.message());
   connections_.abort(told);
   parts_.station->doorbell->ring();
+  return true;
+}
+
+void Communicator::fail(const Status& why) {
+  if (stop(why)) log_warn("rank {}: {}", parts_.rank, failure().message());
 }
 
 void Communicator::end_work(const Status& why) {
-  fail(why);
+  if (stop(why)) log_info("rank {}: {}", parts_.rank, failure().message());
   std::unique_lock lock(mutex_);
   turn_changed_.wait_for(lock, std::chrono::milliseconds(kAbortWaitMs),
                          [&] { return served_ == tickets_; });
@@ -298,7 +303,7 @@ void Communicator::abort() {
     for (const auto& user : parts_.station->users)
       if (auto member = user.lock()) family.push_back(std::move(member));
   }
-  for (const auto& member : family) member->fail(why);
+  for (const auto& member : family) member->stop(why);
   for (const auto& member : family) member->end_work(why);
 }
 

@@ -7,6 +7,7 @@
 // abort(), stats() may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -82,6 +83,10 @@ class Communicator {
   // Ok if this rank's choice for the request can respect its limits; the same on all ranks.
   Status check_limits(const Request& request) const;
 
+  // One thread at a time makes calls: false when another one is in a call. After true, leave().
+  bool enter() { return callers_.fetch_add(1) == 0 || (leave(), false); }
+  void leave() { callers_.fetch_sub(1); }
+
   uint64_t take_ticket();
   // Carries out the operations together: collectives in order, sends and receives beside them.
   Status run(uint64_t ticket, const std::vector<Operation>& operations);
@@ -92,7 +97,7 @@ class Communicator {
   Status failure() const;
   // Keeps the failure if it is the first, and ends everything that waits, here and on the peers.
   void fail(const Status& why);
-  // fail(), then waits (bounded) until no thread runs a batch.
+  // As fail() but asked for, not gone wrong; waits (bounded) until no thread runs a batch.
   void end_work(const Status& why);
   // Ends the work of this communicator and of all that share its station.
   void abort();
@@ -105,12 +110,13 @@ class Communicator {
   CodedBytes coded_to(int peer) const { return connections_.coded_to(peer); }
 
  private:
+  bool stop(const Status& why);
   Status run_now(const std::vector<Operation>& operations);
   Status prepare_plans(const std::vector<Operation>& operations);
   Result<Plan> plan_for(const Request& request) const;
   std::vector<Chain> make_chains(const std::vector<Operation>& operations);
   std::unique_ptr<HostExecution> make_execution(const Operation& operation, std::byte* work);
-  codec::Options codec_of(const WireWishes& wishes) const;
+  Coding coding_of(const WireWishes& wishes) const;
   Status copy_to_self(const std::vector<Operation>& operations) const;
   bool is_to_self(const Request& request) const;
   bool is_idle(const Operation& operation) const;  // nothing to do: no elements, or to itself
@@ -123,6 +129,8 @@ class Communicator {
   codec::Options codec_;
   std::vector<std::byte> work_;  // scratch and staging of the running batch; grows only
   uint64_t call_count_ = 0;      // collectives so far; the running thread's
+
+  std::atomic<int> callers_{0};  // partner: enter() of other threads
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable turn_changed_;

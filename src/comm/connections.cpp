@@ -57,6 +57,9 @@ Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadl
   auto sender = std::make_unique<Sender>();
   sender->link = std::move(*link);
   sender->port.link = sender->link.get();
+  sender->port.rank = rank_;
+  sender->port.peer = peer;
+  sender->port.tells = lane == 0;
   std::lock_guard lock(mutex_);
   if (!aborted_.ok()) sender->link->abort(aborted_);
   senders_.emplace(key, std::move(sender));

@@ -2,20 +2,9 @@
 
 #include <cstring>
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
 #include "plan/tag.hpp"
 
 namespace strait {
-namespace {
-
-void count_bytes(std::atomic<uint64_t>& counter, size_t bytes) {
-  // One writer: no read-modify-write needed.
-  counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-}
-
-}  // namespace
-
 size_t work_bytes(const BoundPlan& bound, DataType type) {
   return bound.plan.scratch_count * accumulator_size(type) + bound.staging_count * size_of(type);
 }
@@ -180,7 +169,7 @@ Status HostExecution::receive_coded(const Piece& piece, const Message& message, 
       return error(Code::kInternalError, "{}: a chunk of {} bytes does not fit the next slot of {}",
                    name(), message.bytes.size(), send->held.size());
     std::memcpy(send->held.data(), message.bytes.data(), message.bytes.size());
-    count_coded(*send, piece.count * element_bytes_, message.bytes.size());
+    count_coded(*send, *traffic_, piece.count * element_bytes_, message.bytes.size());
     send->commit(message.bytes.size(), tag_);
     return Status();
   }
@@ -245,40 +234,9 @@ void HostExecution::send_value(const Piece& piece, const Operand& value, SendPor
 }
 
 void HostExecution::send_coded(const Piece& piece, const void* values, SendPort& send) {
-  const size_t bytes = call_.chooses_mode ? encode_as_chosen(piece, values, send)
-                                          : codec::encode(call_.arithmetic.type, values,
-                                                          piece.count, send.held, call_.codec);
-  count_coded(send, piece.count * element_bytes_, bytes);
+  const size_t bytes =
+      encode_into_slot(send, *traffic_, call_.coding, call_.arithmetic.type, values, piece.count);
   send.commit(bytes, tag_);
-}
-
-void HostExecution::count_coded(SendPort& send, size_t value_bytes, size_t wire_bytes) {
-  count_bytes(traffic_->coded_value_bytes, value_bytes);
-  count_bytes(traffic_->coded_wire_bytes, wire_bytes);
-  count_bytes(send.coded_value_bytes, value_bytes);
-  count_bytes(send.coded_wire_bytes, wire_bytes);
-}
-
-size_t HostExecution::encode_as_chosen(const Piece& piece, const void* values, SendPort& send) {
-  WirePolicy& policy = send.policy;
-  const DataType type = call_.arithmetic.type;
-  codec::Options options = call_.codec;
-  const auto encode = [&](codec::Mode mode) {
-    options.mode = mode;
-    const int64_t began_ns = now_ns();
-    const size_t bytes = codec::encode(type, values, piece.count, send.held, options);
-    policy.encoded(type, mode, piece.count * element_bytes_, bytes, now_ns() - began_ns);
-    return bytes;
-  };
-  if (policy.wants_rate()) policy.link_carries(send.link->rate());
-  const codec::Mode mode = policy.choose(type);
-  if (const auto probe = policy.probe(type)) encode(*probe);
-  const size_t bytes = encode(mode);
-  if (piece.lane > 0) return bytes;  // the lanes to a peer behave alike: one tells
-  if (const std::string change = policy.take_change(type); !change.empty())
-    log_info("rank {} to {}, {}: {}", bound_->plan.rank, piece.step->send_to, name_of(type),
-             change);
-  return bytes;
 }
 
 std::byte* HostExecution::address(const Place& place, uint64_t offset) const {

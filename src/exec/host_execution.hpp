@@ -5,26 +5,17 @@
 // the communicator's work; allocates nothing while it runs.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "codec/codec.hpp"
-#include "exec/ports.hpp"
+#include "exec/coding.hpp"
 #include "exec/reduce.hpp"
 #include "plan/interpreter.hpp"
 #include "plan/request.hpp"
 
 namespace strait {
-
-// Bytes sent, counted by the executing thread; read by any thread through relaxed loads.
-struct TrafficCounters {
-  std::atomic<uint64_t> plain_bytes{0};        // partner: Communicator::stats
-  std::atomic<uint64_t> coded_value_bytes{0};  // partner: Communicator::stats
-  std::atomic<uint64_t> coded_wire_bytes{0};   // partner: Communicator::stats
-};
 
 // The memory of one call. `work` is the communicator's and holds work_bytes(): the plan's scratch,
 // then staging.
@@ -41,8 +32,7 @@ struct HostCall {
   uint64_t number = 0;  // of the call on its communicator
   Arithmetic arithmetic;
   CallMemory memory;
-  codec::Options codec;
-  bool chooses_mode = false;  // each chunk's mode is its port's choice, not codec.mode
+  Coding coding;
 };
 
 class HostExecution {
@@ -78,8 +68,6 @@ class HostExecution {
   Output destination(const Piece& piece, SendPort* send) const;
   void send_value(const Piece& piece, const Operand& value, SendPort& send);
   void send_coded(const Piece& piece, const void* values, SendPort& send);
-  void count_coded(SendPort& send, size_t value_bytes, size_t wire_bytes);
-  size_t encode_as_chosen(const Piece& piece, const void* values, SendPort& send);
 
   Status named(const Status& status) const;
   std::string name() const;

@@ -19,6 +19,9 @@ struct SendPort {
   SendLink* link = nullptr;
   std::span<std::byte> held;  // taken, not yet committed
   WirePolicy policy;          // of coded chunks, where the mode is not given
+  int rank = 0;               // both ends, for the log
+  int peer = 0;
+  bool tells = false;  // of changes of mode: the lanes to a peer behave alike
   // Of coded chunks so far; one thread counts, any reads. Partner: Connections::coded_to.
   std::atomic<uint64_t> coded_value_bytes{0};
   std::atomic<uint64_t> coded_wire_bytes{0};

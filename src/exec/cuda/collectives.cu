@@ -5,7 +5,7 @@
 #define STRAIT_COLLECTIVE(name, Number)                                     \
   extern "C" __global__ void __launch_bounds__(strait::kBlockThreadsMax, 1) \
       strait_##name(const __grid_constant__ strait::DeviceCall call) {      \
-    strait::gpu::run_lane<strait::gpu::Number>(call);                       \
+    strait::gpu::run_call<strait::gpu::Number>(call);                       \
   }                                                                         \
   STRAIT_SIMT_KERNEL(strait_##name)
 

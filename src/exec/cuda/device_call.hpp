@@ -15,7 +15,7 @@ namespace strait {
 struct alignas(16) SlotMark {
   uint64_t word;  // low half: bytes; high half: number of the message + 1
   uint32_t tag;   // of the call
-  uint32_t unused;
+  uint32_t type;  // of the values: a DataType
 };
 
 inline constexpr uint64_t slot_word(uint64_t sequence, uint64_t bytes) {
@@ -51,8 +51,6 @@ inline constexpr uint32_t kBlockThreadsMax = 640;
 
 enum class DeviceBuffer : uint8_t { kNone, kInput, kOutput, kScratch };
 
-inline constexpr int32_t kNoPort = -1;
-
 struct DevicePlace {
   uint64_t offset;  // elements
   DeviceBuffer buffer;
@@ -63,8 +61,8 @@ struct DeviceStep {
   DevicePlace source;
   DevicePlace addend;
   DevicePlace target;
-  int32_t recv_port;
-  int32_t send_port;
+  DevicePort* recv_port;  // null: nothing comes
+  DevicePort* send_port;  // null: nothing goes
   bool recv_coded;
   bool send_coded;
   bool finish;
@@ -76,7 +74,12 @@ struct DeviceLane {
   uint32_t first_step;
   uint32_t step_count;
   uint64_t staging;  // bytes into DeviceCall::staging
+  uint32_t next;     // the lane that the same block runs afterwards; kNoLane: none
+  uint32_t type;     // a DataType; what the marks of this lane's messages say
+  uint32_t tag;      // of this lane's messages, if has_tag; else the call's
+  uint32_t has_tag;
 };
+inline constexpr uint32_t kNoLane = 0xffffffff;
 
 // ---- What the kernel reports ------------------------------------------------------------------
 
@@ -115,9 +118,8 @@ struct DeviceArithmetic {
 };
 
 struct DeviceCall {
-  const DeviceLane* lanes;  // one per block
+  const DeviceLane* lanes;  // block i begins with lane i
   const DeviceStep* steps;
-  DevicePort* ports;
   const unsigned char* input;
   unsigned char* output;
   unsigned char* scratch;

@@ -42,23 +42,26 @@ class Lane {
   using Narrow = typename N::Narrow;
   using Value = typename N::Value;
 
-  __device__ Lane(const DeviceCall& call, LaneShared& shared)
+  __device__ Lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared)
       : call_(call),
-        lane_(call.lanes[blockIdx.x]),
+        lane_(lane),
+        tag_(lane.has_tag != 0 ? lane.tag : call.tag),
         shared_(shared),
         factor_(N::factor(call.arithmetic.scale_float, call.arithmetic.scale_integer)) {}
 
-  // `steps` are the lane's, in shared memory or where the call has them.
-  __device__ void run(const DeviceStep* steps) {
+  // `steps` are the lane's, in shared memory or where the call has them. False: told to stop.
+  __device__ bool run(const DeviceStep* steps) {
     for (uint64_t round = 0; round < lane_.rounds; ++round) {
       const uint64_t offset = round * lane_.piece;
       for (uint32_t index = 0; index < lane_.step_count; ++index) {
         const DeviceStep& step = steps[index];
         if (step.count <= offset) continue;
         const uint64_t left = step.count - offset;
-        if (!run({&step, index, round, offset, left < lane_.piece ? left : lane_.piece})) return;
+        if (!run({&step, index, round, offset, left < lane_.piece ? left : lane_.piece}))
+          return false;
       }
     }
+    return true;
   }
 
  private:
@@ -75,8 +78,7 @@ class Lane {
     compute(piece);
     __syncthreads();
     if (send_flagged) {
-      ::strait::gpu::send_flagged(port(step.send_port), shared_.leaving, narrow_bytes(piece),
-                                  call_.tag);
+      ::strait::gpu::send_flagged(*step.send_port, shared_.leaving, narrow_bytes(piece), tag_);
       __syncthreads();
     }
     if (threadIdx.x == 0) pass_on(piece, send_flagged);
@@ -85,14 +87,12 @@ class Lane {
 
   // All threads; false for all if one was told to stop.
   __device__ bool receive(const Piece& piece) {
-    const bool came = receive_flagged(call_.report, port(piece.step->recv_port), shared_.arrived,
+    const bool came = receive_flagged(call_.report, *piece.step->recv_port, shared_.arrived,
                                       static_cast<uint32_t>(shared_.received_bytes));
     const bool all_came = __syncthreads_and(came) != 0;
     if (!all_came && threadIdx.x == 0) fail(piece, DeviceFailure::kAborted, 0, 0);
     return all_came;
   }
-
-  __device__ DevicePort& port(int32_t index) const { return call_.ports[index]; }
 
   __device__ uint32_t narrow_bytes(const Piece& piece) const {
     return static_cast<uint32_t>(piece.count * sizeof(Narrow));
@@ -109,20 +109,19 @@ class Lane {
     shared_.recv_flagged = false;
     shared_.send_flagged = false;
     shared_.stop = false;
-    if (step.recv_port != kNoPort && !find_message(piece)) shared_.stop = true;
-    if (!shared_.stop && step.send_port != kNoPort && !find_room(piece)) shared_.stop = true;
+    if (step.recv_port != nullptr && !find_message(piece)) shared_.stop = true;
+    if (!shared_.stop && step.send_port != nullptr && !find_room(piece)) shared_.stop = true;
     if (shared_.stop) fail(piece, DeviceFailure::kAborted, 0, 0);
   }
 
   __device__ bool find_message(const Piece& piece) {
     const DeviceStep& step = *piece.step;
-    const DevicePort& from = port(step.recv_port);
+    const DevicePort& from = *step.recv_port;
     shared_.recv_flagged = by_flags(piece, from, step.recv_coded);
     const Arrived arrived = shared_.recv_flagged ? wait_for_flagged(call_.report, from)
                                                  : wait_for_message(call_.report, from);
     if (!arrived.ok) return false;
-    if (arrived.tag != call_.tag)
-      return fail(piece, DeviceFailure::kWrongTag, arrived.tag, call_.tag);
+    if (arrived.tag != tag_) return fail(piece, DeviceFailure::kWrongTag, arrived.tag, tag_);
     if (!step.recv_coded && arrived.bytes != narrow_bytes(piece))
       return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
     shared_.received = shared_.recv_flagged ? shared_.arrived : slot_of(from);
@@ -132,7 +131,7 @@ class Lane {
 
   __device__ bool find_room(const Piece& piece) {
     const DeviceStep& step = *piece.step;
-    const DevicePort& to = port(step.send_port);
+    const DevicePort& to = *step.send_port;
     if (!wait_for_room(call_.report, to)) return false;
     shared_.send_flagged = by_flags(piece, to, step.send_coded);
     shared_.slot = shared_.send_flagged ? shared_.leaving : slot_of(to);
@@ -145,7 +144,7 @@ class Lane {
     const Operand received{.data = shared_.received};
     Operand first = operand(step.source, piece);
     Operand second = operand(step.addend, piece);
-    if (step.recv_port != kNoPort) {
+    if (step.recv_port != nullptr) {
       second = first.data != nullptr ? received : Operand{};
       if (first.data == nullptr) first = received;
     }
@@ -171,14 +170,14 @@ class Lane {
   // Thread 0, when all have written.
   __device__ void pass_on(const Piece& piece, bool send_flagged) {
     const DeviceStep& step = *piece.step;
-    if (step.send_port != kNoPort) {
-      DevicePort& to = port(step.send_port);
+    if (step.send_port != nullptr) {
+      DevicePort& to = *step.send_port;
       if (send_flagged)
         ++to.sequence;
       else
-        post(to, narrow_bytes(piece), call_.tag);
+        post(to, narrow_bytes(piece), tag_, lane_.type);
     }
-    if (step.recv_port != kNoPort) release(port(step.recv_port));
+    if (step.recv_port != nullptr) release(*step.recv_port);
     device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);
   }
 
@@ -219,6 +218,7 @@ class Lane {
 
   const DeviceCall& call_;
   const DeviceLane lane_;
+  const uint32_t tag_;
   LaneShared& shared_;
   const Value factor_;
   uint64_t steps_done_ = 0;
@@ -228,10 +228,8 @@ class Lane {
 inline constexpr uint32_t kStepsShared = 96;
 
 template <class N>
-__device__ void run_lane(const DeviceCall& call) {
-  __shared__ LaneShared shared;
-  __shared__ __align__(16) unsigned char step_bytes[kStepsShared * sizeof(DeviceStep)];
-  const DeviceLane& lane = call.lanes[blockIdx.x];
+__device__ bool run_lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared,
+                         unsigned char* step_bytes) {
   const DeviceStep* steps = call.steps + lane.first_step;
   if (lane.step_count <= kStepsShared) {
     const auto* from = reinterpret_cast<const uint64_t*>(steps);
@@ -241,8 +239,18 @@ __device__ void run_lane(const DeviceCall& call) {
     steps = reinterpret_cast<const DeviceStep*>(step_bytes);
     __syncthreads();
   }
-  Lane<N>(call, shared).run(steps);
+  const bool done = Lane<N>(call, lane, shared).run(steps);
   __syncthreads();
+  return done;
+}
+
+// What a kernel does. The last block to end says so.
+template <class N>
+__device__ void run_call(const DeviceCall& call) {
+  __shared__ LaneShared shared;
+  __shared__ __align__(16) unsigned char step_bytes[kStepsShared * sizeof(DeviceStep)];
+  for (uint32_t at = blockIdx.x; at != kNoLane; at = call.lanes[at].next)
+    if (!run_lane<N>(call, call.lanes[at], shared, step_bytes)) break;
   if (threadIdx.x != 0) return;
   __threadfence_system();
   if (atomicAdd(call.arrivals, 1u) + 1 < gridDim.x) return;

@@ -51,7 +51,7 @@ DeviceOperation lower(ReduceKind kind) {
 
 }  // namespace
 
-LoweredPlan lower(const Plan& plan, size_t element_bytes, const PortOf& port_of) {
+LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of) {
   LoweredPlan lowered;
   for (size_t i = 0; i < plan.lanes.size(); ++i) {
     const Lane& lane = plan.lanes[i];
@@ -59,10 +59,14 @@ LoweredPlan lower(const Plan& plan, size_t element_bytes, const PortOf& port_of)
                              .rounds = round_count(lane),
                              .first_step = static_cast<uint32_t>(lowered.steps.size()),
                              .step_count = static_cast<uint32_t>(lane.steps.size()),
-                             .staging = lowered.staging_bytes});
-    lowered.staging_bytes += staging_of(lane, element_bytes);
+                             .staging = lowered.staging_bytes,
+                             .next = kNoLane,
+                             .type = static_cast<uint32_t>(type),
+                             .tag = 0,
+                             .has_tag = 0});
+    lowered.staging_bytes += staging_of(lane, size_of(type));
     const auto port = [&](Direction direction, const Step& step, int peer) {
-      return step.count == 0 || peer == kNoPeer ? kNoPort : port_of(direction, i, peer);
+      return step.count == 0 || peer == kNoPeer ? nullptr : port_of(direction, i, peer);
     };
     for (const Step& step : lane.steps)
       lowered.steps.push_back({.count = step.count,

@@ -20,9 +20,9 @@ struct LoweredPlan {
 
 enum class Direction : uint8_t { kSend, kReceive };
 // The port of the link between this rank and `peer` on a lane of the plan.
-using PortOf = std::function<int32_t(Direction direction, size_t lane, int peer)>;
+using PortOf = std::function<DevicePort*(Direction direction, size_t lane, int peer)>;
 
-LoweredPlan lower(const Plan& plan, size_t element_bytes, const PortOf& port_of);
+LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of);
 
 DeviceArithmetic lower(const Arithmetic& arithmetic, const Request& request);
 

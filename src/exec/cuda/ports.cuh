@@ -37,9 +37,10 @@ __device__ inline unsigned char* flagged_slot_of(const DevicePort& port) {
 }
 
 // After every thread of the block has written its part and met the others at a barrier.
-__device__ inline void post(DevicePort& port, uint64_t bytes, uint32_t tag) {
+__device__ inline void post(DevicePort& port, uint64_t bytes, uint32_t tag, uint32_t type) {
   SlotMark* mark = &port.marks[port.sequence % port.slot_count];
   mark->tag = tag;
+  mark->type = type;
   device::store_release_system(&mark->word, slot_word(port.sequence, bytes));
   ++port.sequence;
 }
