@@ -3,12 +3,14 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
 
 #include "base/algorithms.hpp"
+#include "base/conf_file.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
 
@@ -17,6 +19,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "STRAIT_";
 constexpr std::string_view kStandinPrefix = "STRAIT_STANDIN_";  // of the tests' stand-in driver
+// A slot made from the size of all of them: in the range of SLOT_BYTES, by cache lines.
+constexpr int64_t kSlotUnit = 64;
+constexpr int64_t kSlotBytesMin = 4 << 10;
+constexpr int64_t kSlotBytesMax = 64 << 20;
 
 // A row together with the member that it fills: the one that is not null.
 struct Field {
@@ -50,6 +56,15 @@ Result<int64_t> parse_integer(std::string_view text) {
   return error(Code::kInvalidArgument, "\"{}\" is not a whole number", text);
 }
 
+// NCCL's integers: decimal, hexadecimal or octal, and nothing behind them.
+Result<int64_t> parse_nccl_integer(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text.c_str(), &end, 0);
+  if (errno == 0 && end != text.c_str() && *end == '\0') return value;
+  return error(Code::kInvalidArgument, "\"{}\" is not a whole number", text);
+}
+
 Result<int64_t> parse_number(SettingType type, std::string_view text) {
   if (type == SettingType::kSize) return parse_size(text);
   if (type == SettingType::kRate) return parse_rate(text);
@@ -69,6 +84,13 @@ Result<int64_t> number_in_range(const SettingRow& row, std::string_view text) {
     return *value;
   return error(Code::kInvalidArgument, "\"{}\" is out of range; set a value from {} to {}", text,
                low, high);
+}
+
+// The value of an NCCL variable as ours would be written.
+Result<std::string> translated(const SettingRow& row, const std::string& borrowed) {
+  if (row.type != SettingType::kInteger && row.type != SettingType::kSize) return borrowed;
+  STRAIT_ASSIGN(const int64_t value, parse_nccl_integer(borrowed));
+  return std::to_string(value);
 }
 
 // The choice as config.def spells it; upper and lower case are the same.
@@ -96,6 +118,18 @@ Status assign(Config& config, const Field& field, const std::string& value) {
     config.*field.text = value;
   }
   return Status();
+}
+
+// Takes a name out of a list such as "inproc,shm,tcp".
+void drop(std::string& list, std::string_view name) {
+  std::string left;
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const std::string_view each = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
+    if (each != name) left += (left.empty() ? "" : ",") + std::string(each);
+  }
+  list = left;
 }
 
 const char* set_value(const Config::Lookup& lookup, const std::string& name) {
@@ -129,7 +163,11 @@ Config::Config() {
 }
 
 Result<Config> Config::from_environment() {
-  return from([](const char* name) -> const char* { return std::getenv(name); });
+  const ConfFiles files = ConfFiles::read(std::getenv("NCCL_CONF_FILE"), std::getenv("HOME"));
+  return from([&files](const char* name) -> const char* {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : files.find(name);
+  });
 }
 
 Result<Config> Config::from(const Lookup& lookup) {
@@ -139,12 +177,30 @@ Result<Config> Config::from(const Lookup& lookup) {
     const std::string alias = field.row.alias;
     if (const char* const value = set_value(lookup, name)) {
       STRAIT_TRY(assign(config, field, value).at(name));
+      config.sources_[field.row.name] = name;
     } else if (const char* const borrowed = set_value(lookup, alias)) {
-      const Status status = assign(config, field, borrowed).at(alias);
-      if (!status.ok()) log_warn("{}; using {}={}", status.message(), name, field.row.initial);
+      const auto value_of_ours = translated(field.row, borrowed);
+      const Status status =
+          (value_of_ours.ok() ? assign(config, field, *value_of_ours) : value_of_ours.status())
+              .at(alias);
+      if (status.ok())
+        config.sources_[field.row.name] = alias;
+      else
+        log_warn("{}; using {}={}", status.message(), name, field.row.initial);
     }
   }
+  config.derive();
   return config;
+}
+
+// What follows from settings that NCCL has and this library has not: ours, where they are not set.
+void Config::derive() {
+  if (buffer_bytes > 0 && !sources_.contains("SLOT_BYTES"))
+    slot_bytes =
+        std::clamp(buffer_bytes / slots / kSlotUnit * kSlotUnit, kSlotBytesMin, kSlotBytesMax);
+  if (sources_.contains("TRANSPORTS")) return;
+  if (p2p_disable != 0) drop(transports, "inproc");
+  if (shm_disable != 0) drop(transports, "shm");
 }
 
 Status Config::set(const std::string& name, const std::string& value) {
@@ -162,6 +218,26 @@ std::map<std::string, std::string> Config::agreed_values() const {
         field.number != nullptr ? std::to_string(this->*field.number) : this->*field.text;
   }
   return values;
+}
+
+Result<std::string> Config::text(const std::string& name) const {
+  for (const Field& field : fields())
+    if (field.row.name == name)
+      return field.number != nullptr ? std::to_string(this->*field.number) : this->*field.text;
+  return error(Code::kInvalidArgument, "{}{} is not a setting; see strait info --env", kPrefix,
+               name);
+}
+
+std::vector<std::string> Config::set_by_environment() const {
+  std::vector<std::string> lines;
+  for (const Field& field : fields()) {
+    const auto source = sources_.find(field.row.name);
+    if (source == sources_.end()) continue;
+    lines.push_back(fmt::format(
+        "{} set by environment to {}", source->second,
+        field.number != nullptr ? std::to_string(this->*field.number) : this->*field.text));
+  }
+  return lines;
 }
 
 const std::vector<SettingRow>& setting_rows() {

@@ -42,17 +42,27 @@ struct Config {
   Config();  // the defaults
 
   using Lookup = std::function<const char*(const char* name)>;  // getenv, or a test's stand-in
-  // Reads STRAIT_* and, where ours is unset, the NCCL alias; an empty value is as good as unset.
-  // A bad STRAIT_ value is an error that names variable, value and range; a bad NCCL_ value is
-  // logged as a warning and the default used, so that whatever ran with NCCL runs here.
+  // Reads STRAIT_* and, where ours is unset, the NCCL alias, from the environment and then from the
+  // configuration files (conf_file.hpp); an empty value is as good as unset. A bad STRAIT_ value is
+  // an error that names variable, value and range; a bad NCCL_ value is logged as a warning and the
+  // default used, so that whatever ran with NCCL runs here.
   static Result<Config> from_environment();
   static Result<Config> from(const Lookup& lookup);
 
   // Sets one setting by its name without prefix ("SLOTS"), as from the environment.
   Status set(const std::string& name, const std::string& value);
 
+  // The value of one setting, as it would be set.
+  Result<std::string> text(const std::string& name) const;
   // "NAME" -> value of every setting that all ranks must share.
   std::map<std::string, std::string> agreed_values() const;
+  // "NCCL_ALGO set by environment to ring", for the log.
+  std::vector<std::string> set_by_environment() const;
+
+ private:
+  void derive();
+
+  std::map<std::string, std::string> sources_;  // of what is set: NAME -> variable
 };
 
 struct SettingRow {
