@@ -45,10 +45,9 @@ void write_block(const Shape& shape, const Kernels& kernels, const void* values,
                  const BlockParts& parts, const BlockChoice& choice, uint8_t* planes,
                  uint8_t* list);
 
-// Where a tile's streams are, for reading.
+// What a tile's blocks read that they share.
 struct StreamReader {
-  const uint8_t* exponents = nullptr;  // with slack for kernels.read_symbols
-  LanePositions exponent_position;
+  const uint8_t* symbols = nullptr;  // of the next block that a table codes
   std::span<const uint8_t> low;
   LanePositions low_position;
 };

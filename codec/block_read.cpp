@@ -62,9 +62,8 @@ const uint8_t* read_exponents(const Shape& shape, const Kernels& kernels, const 
 const uint8_t* read_table(const Shape& shape, const Kernels& kernels, const BlockRecord& record,
                           const uint8_t* list, const uint8_t* list_end, StreamReader& streams,
                           BlockParts& parts) {
-  const ExponentTable& table = kTables[record.method() - kMethodTable];
-  alignas(64) uint8_t symbols[kBlockValues];
-  kernels.read_symbols(table.code, streams.exponents, streams.exponent_position, symbols);
+  const uint8_t* const symbols = streams.symbols;
+  streams.symbols += kBlockValues;
   if (is_wide(shape)) {
     list = read_wide_window(shape, symbols, kBlockValues, record.top, kSymbolEscape, list, list_end,
                             parts);

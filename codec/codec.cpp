@@ -73,6 +73,8 @@ const char* open_chunk(std::span<const std::byte> chunk, DataType type, size_t c
   return nullptr;
 }
 
+constexpr size_t kTilesAtOnce = 2;
+
 struct Room {
   void* at;
   size_t values;  // whole blocks
@@ -85,20 +87,25 @@ const char* decode_tiles(const Shape& shape, std::span<const std::byte> payload,
   size_t used = table_bytes(count);
   if (used > payload.size()) return "it is shorter than its table of tiles";
   BlockParts parts;
-  for (size_t tile = 0; tile < tiles_of(count); ++tile) {
-    const size_t bytes = load<uint16_t>(payload.data() + 2 * tile) * kAlign;
-    if (bytes > payload.size() - used) return "a tile reaches beyond the end";
-    TileReader reader;
-    const size_t n = std::min(kTileValues, count - tile * kTileValues);
-    if (const char* wrong = reader.open(shape, kernels(), payload.subspan(used, bytes), n))
-      return wrong;
-    while (reader.next_values() != 0) {
-      const Room room = make_room();
-      size_t values = 0;
-      if (const char* wrong = reader.read(parts, room.values, room.at, values)) return wrong;
-      done(values);
+  TileReader readers[kTilesAtOnce];
+  for (size_t tile = 0; tile < tiles_of(count); tile += kTilesAtOnce) {
+    const size_t opened = std::min(kTilesAtOnce, tiles_of(count) - tile);
+    for (size_t k = 0; k < opened; ++k) {
+      const size_t bytes = load<uint16_t>(payload.data() + 2 * (tile + k)) * kAlign;
+      if (bytes > payload.size() - used) return "a tile reaches beyond the end";
+      const size_t n = std::min(kTileValues, count - (tile + k) * kTileValues);
+      if (const char* wrong = readers[k].open(shape, kernels(), payload.subspan(used, bytes), n))
+        return wrong;
+      used += bytes;
     }
-    used += bytes;
+    TileReader::read_symbols(readers, opened);
+    for (size_t k = 0; k < opened; ++k)
+      while (readers[k].next_values() != 0) {
+        const Room room = make_room();
+        size_t values = 0;
+        if (const char* wrong = readers[k].read(parts, room.values, room.at, values)) return wrong;
+        done(values);
+      }
   }
   return used == payload.size() ? nullptr : "it is longer than its tiles";
 }

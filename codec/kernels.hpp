@@ -79,6 +79,14 @@ struct TileChoices {
   uint16_t counted[kTileBlocks];       // values in the bins
 };
 
+// The symbols of a tile's next block that a table codes.
+struct SymbolRead {
+  const PrefixCode* code;
+  const uint8_t* streams;
+  LanePositions* position;  // moves on
+  uint8_t* symbols;
+};
+
 // Usual blocks: full ones of bfloat16 with a guessed window and few escapes, all residuals as they
 // are. Most blocks of most tensors are usual.
 constexpr bool has_usual_blocks(const Shape& shape) {
@@ -158,10 +166,9 @@ struct Kernels {
   size_t (*to_pieces)(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits,
                       uint8_t* count);
   AppendLanes append_lanes;
-  // A block's symbols out of the streams. May read kStreamSlack bytes beyond the positions that it
-  // reaches.
-  void (*read_symbols)(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
-                       uint8_t* symbols);
+  // A block's symbols out of the streams of one tile, or of two side by side. May read kStreamSlack
+  // bytes beyond the positions that it reaches.
+  void (*read_symbols)(const SymbolRead* reads, size_t count);
 
   // Null where there is no better way than block by block. Encodes blocks of bfloat16 up to the
   // first that is not usual; returns how many, and moves the room on. Up to kListSlack bytes beyond

@@ -36,18 +36,20 @@ size_t to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits,
   return kBlockValues / 8;
 }
 
-void read_symbols(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
-                  uint8_t* symbols) {
-  for (size_t piece = 0; piece < kBlockValues / 4; ++piece) {
-    uint32_t& at = position.bit[piece % kLanes];
-    uint64_t next;
-    __builtin_memcpy(&next, streams + at / 8, 8);
-    next >>= at % 8;
-    for (size_t k = 0; k < 4; ++k) {
-      const uint16_t entry = code.decoded[next & 255];
-      symbols[4 * piece + k] = static_cast<uint8_t>(entry);
-      next >>= entry >> 8;
-      at += entry >> 8;
+void read_symbols(const SymbolRead* reads, size_t count) {
+  for (const SymbolRead* read = reads; read < reads + count; ++read) {
+    const uint16_t* const decoded = read->code->decoded;
+    for (size_t piece = 0; piece < kBlockValues / 4; ++piece) {
+      uint32_t& at = read->position->bit[piece % kLanes];
+      uint64_t next;
+      __builtin_memcpy(&next, read->streams + at / 8, 8);
+      next >>= at % 8;
+      for (size_t k = 0; k < 4; ++k) {
+        const uint16_t entry = decoded[next & 255];
+        read->symbols[4 * piece + k] = static_cast<uint8_t>(entry);
+        next >>= entry >> 8;
+        at += entry >> 8;
+      }
     }
   }
 }

@@ -113,96 +113,129 @@ size_t to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits,
   return 2 * kLanes;
 }
 
-// What comes next in 32 lanes: at least 57 bits of each in the words of four vectors.
+// The bits that come next in the 32 lanes of a tile's streams, inverted, and how many of them are
+// used. Lanes come as double words of 16 lanes, or as words: lanes k and 16 + k side by side.
 struct NextBits {
-  __m512i word[4];
+  __m512i low[2];   // of 16 lanes each
+  __m512i high[2];  // the next 32
+  __m512i used;     // words; at most 64
 
-  void load(const uint8_t* streams, const __m256i position[4]) {
-    for (int k = 0; k < 4; ++k) {
-      const __m256i offset = _mm256_and_si256(position[k], _mm256_set1_epi32(7));
-      word[k] =
-          _mm512_srlv_epi64(_mm512_i32gather_epi64(_mm256_srli_epi32(position[k], 3), streams, 1),
-                            _mm512_cvtepu32_epi64(offset));
+  // At least 57 unused bits of each lane.
+  void load(const uint8_t* streams, const LanePositions& position) {
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    __m512i offset[2];
+    for (int g = 0; g < 2; ++g) {
+      const __m512i at = load512(position.bit + 16 * g), byte = _mm512_srli_epi32(at, 3);
+      offset[g] = _mm512_and_si512(at, _mm512_set1_epi32(7));
+      const __m512i a = gathered(streams, _mm512_castsi512_si256(byte));
+      const __m512i b = gathered(streams, _mm512_extracti64x4_epi64(byte, 1));
+      low[g] = _mm512_permutex2var_epi32(a, even, b);
+      high[g] = _mm512_permutex2var_epi32(a, odd, b);
+    }
+    used = _mm512_or_si512(offset[0], _mm512_slli_epi32(offset[1], 16));
+  }
+  static __m512i gathered(const uint8_t* streams, __m256i byte) {
+    return _mm512_xor_si512(_mm512_i32gather_epi64(byte, streams, 1), _mm512_set1_epi32(-1));
+  }
+  // Where the bits were loaded and `taken` of them used.
+  static void move(LanePositions& position, __m512i taken) {
+    const __m512i part[2] = {_mm512_and_si512(taken, _mm512_set1_epi32(0xFFFF)),
+                             _mm512_srli_epi32(taken, 16)};
+    for (int g = 0; g < 2; ++g) {
+      const __m512i byte = _mm512_and_si512(load512(position.bit + 16 * g), _mm512_set1_epi32(~7));
+      _mm512_storeu_si512(position.bit + 16 * g, _mm512_add_epi32(byte, part[g]));
     }
   }
-  void drop(int k, __m256i bits) {
-    word[k] = _mm512_srlv_epi64(word[k], _mm512_cvtepu32_epi64(bits));
+
+  // The next 16 bits of every lane; sensible as far as they are loaded.
+  __m512i words() const {
+    const __m512i a = window(0, used), b = window(1, _mm512_srli_epi32(used, 16));
+    return _mm512_mask_mov_epi16(a, 0xAAAAAAAA, _mm512_slli_epi32(b, 16));
   }
-  // The lowest 32 bits of 16 lanes.
-  __m512i low(int k) const {
-    return _mm512_permutex2var_epi32(
-        word[k], _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
-        word[k + 1]);
+  __m512i window(int g, __m512i from) const {
+    const __mmask16 in_high = _mm512_test_epi32_mask(from, _mm512_set1_epi32(32));
+    return _mm512_shrdv_epi32(_mm512_mask_mov_epi32(low[g], in_high, high[g]), high[g], from);
   }
 };
 
+// A code's tables, by inverted bits.
 struct CodeVectors {
   __m512i first;
   __m512i second;
 
+  explicit CodeVectors(const PrefixCode& code) {
+    alignas(64) static constexpr struct Order {
+      uint16_t from[32];
+      constexpr Order() : from() {
+        for (int i = 0; i < 32; ++i) from[i] = static_cast<uint16_t>(31 - i);
+      }
+    } kInverted;
+    const __m512i order = _mm512_load_si512(kInverted.from);
+    first = _mm512_permutexvar_epi16(order, load512(code.first));
+    second = _mm512_permutexvar_epi16(order, load512(code.second));
+  }
   // Symbol, and length in the high byte, of the code at the bottom of each word.
   __m512i operator()(__m512i words) const {
-    const __m512i seven = _mm512_set1_epi16(7);
-    const __mmask32 is_long = _mm512_cmpeq_epi16_mask(_mm512_and_si512(words, seven), seven);
+    const __mmask32 is_long = _mm512_testn_epi16_mask(words, _mm512_set1_epi16(7));
     const __m512i entry = _mm512_permutexvar_epi16(words, first);
     return _mm512_mask_permutexvar_epi16(entry, is_long, _mm512_srli_epi16(words, 3), second);
   }
 };
 
-// Words of lanes k and 16 + k side by side, out of double words of each; and the reverse.
-inline __m512i zipped(__m512i low_lanes, __m512i high_lanes) {
-  return _mm512_mask_mov_epi16(low_lanes, 0xAAAAAAAA, _mm512_slli_epi32(high_lanes, 16));
-}
-
-// Two codes of every lane: their symbols in the bytes of a word, and their lengths' sum.
-inline __m512i two_symbols(const CodeVectors& code, __m512i words, __m512i& length) {
+// Two codes of every lane: their symbols in the bytes of a word.
+inline __m512i two_symbols(const CodeVectors& code, NextBits& next) {
+  const __m512i words = next.words();
   const __m512i one = code(words);
-  const __m512i one_length = _mm512_srli_epi16(one, 8);
-  const __m512i two = code(_mm512_srlv_epi16(words, one_length));
-  length = _mm512_add_epi16(one_length, _mm512_srli_epi16(two, 8));
+  const __m512i two = code(_mm512_srlv_epi16(words, _mm512_srli_epi16(one, 8)));
+  next.used = _mm512_add_epi16(next.used, _mm512_srli_epi16(_mm512_add_epi16(one, two), 8));
   return _mm512_mask_mov_epi8(one, 0xAAAAAAAAAAAAAAAA, _mm512_slli_epi16(two, 8));
 }
 
-// A row of four symbols in every lane; returns the bits that they took, lanes 0 to 15 in the low
-// words.
-inline __m512i read_row(const CodeVectors& code, const NextBits& next, uint8_t* symbols) {
-  const __m512i low_word = _mm512_set1_epi32(0xFFFF);
-  __m512i low = next.low(0), high = next.low(2);
-  __m512i length, rest_length;
-  const __m512i first = two_symbols(code, zipped(low, high), length);
-  low = _mm512_srlv_epi32(low, _mm512_and_si512(length, low_word));
-  high = _mm512_srlv_epi32(high, _mm512_srli_epi32(length, 16));
-  const __m512i rest = two_symbols(code, zipped(low, high), rest_length);
-  _mm512_storeu_si512(symbols, zipped(first, rest));
-  _mm512_storeu_si512(symbols + 64,
-                      _mm512_mask_mov_epi16(rest, 0x55555555, _mm512_srli_epi32(first, 16)));
-  return _mm512_add_epi16(length, rest_length);
-}
-
-void read_symbols(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
-                  uint8_t* symbols) {
-  const CodeVectors vectors = {load512(code.first), load512(code.second)};
-  const __m512i low_word = _mm512_set1_epi32(0xFFFF);
-  __m256i at[4];
-  for (int k = 0; k < 4; ++k)
-    at[k] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(position.bit + 8 * k));
+// One tile's streams while a block is read.
+struct SymbolReader {
+  const SymbolRead& read;
+  const CodeVectors code;
   NextBits next;
-  next.load(streams, at);
-  for (size_t row = 0; row < kBlockRows; ++row) {
-    const __m512i length = read_row(vectors, next, symbols + row * kRowValues);
-    const __m512i low = _mm512_and_si512(length, low_word), high = _mm512_srli_epi32(length, 16);
-    const __m256i part[4] = {_mm512_castsi512_si256(low), _mm512_extracti64x4_epi64(low, 1),
-                             _mm512_castsi512_si256(high), _mm512_extracti64x4_epi64(high, 1)};
-    for (int k = 0; k < 4; ++k) at[k] = _mm256_add_epi32(at[k], part[k]);
-    // 57 bits last for two rows unless a lane's first took more than 25.
-    const bool lasts = row % 2 == 0 && _mm512_cmpgt_epu16_mask(length, _mm512_set1_epi16(25)) == 0;
-    if (lasts)
-      for (int k = 0; k < 4; ++k) next.drop(k, part[k]);
-    else if (row + 1 < kBlockRows)
-      next.load(streams, at);
+
+  explicit SymbolReader(const SymbolRead& what) : read(what), code(*what.code) {
+    next.load(read.streams, *read.position);
   }
-  for (int k = 0; k < 4; ++k)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(position.bit + 8 * k), at[k]);
+  // Four symbols of every lane.
+  void row(size_t row) {
+    const __m512i used = next.used;
+    write_row(row);
+    if (_mm512_cmpgt_epu16_mask(next.used, _mm512_set1_epi16(64)) == 0) return;
+    // A lane ran out of bits, which one load does not give all blocks enough of.
+    NextBits::move(*read.position, used);
+    next.load(read.streams, *read.position);
+    write_row(row);
+  }
+  void write_row(size_t row) {
+    const __m512i first = two_symbols(code, next), rest = two_symbols(code, next);
+    uint8_t* const to = read.symbols + row * kRowValues;
+    _mm512_storeu_si512(to, _mm512_mask_mov_epi16(first, 0xAAAAAAAA, _mm512_slli_epi32(rest, 16)));
+    _mm512_storeu_si512(to + 64,
+                        _mm512_mask_mov_epi16(rest, 0x55555555, _mm512_srli_epi32(first, 16)));
+  }
+  void finish() { NextBits::move(*read.position, next.used); }
+};
+
+// Each row waits for the one before it: what a second tile needs is done meanwhile.
+void read_symbols(const SymbolRead* reads, size_t count) {
+  SymbolReader one(reads[0]);
+  if (count == 1) {
+    for (size_t row = 0; row < kBlockRows; ++row) one.row(row);
+  } else {
+    SymbolReader two(reads[1]);
+    for (size_t row = 0; row < kBlockRows; ++row) {
+      one.row(row);
+      two.row(row);
+    }
+    two.finish();
+  }
+  one.finish();
 }
 
 }  // namespace

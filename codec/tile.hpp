@@ -1,7 +1,8 @@
 // One tile, up to 16384 values: the records of its blocks, their planes, their lists, their
 // streams. A tile needs nothing but its own bytes, so tiles can be coded side by side. Pure
 // functions on memory of the caller; any thread; the encoder keeps lists and streams on its stack
-// (130 KiB) until the planes are written, the reader holds copies of lists and streams (25 KiB).
+// (130 KiB) until the planes are written, the reader holds copies of lists and streams, and symbols
+// (41 KiB).
 #pragma once
 
 #include <span>
@@ -23,6 +24,8 @@ class TileReader {
   // Returns what is wrong, or null. The bytes must stay while the reader is used.
   const char* open(const Shape& shape, const Kernels& kernels, std::span<const std::byte> tile,
                    size_t n);
+  // Decodes the symbols of all blocks of one tile, or of two side by side; before any read().
+  static void read_symbols(TileReader* readers, size_t count);
   // Decodes the next block, and more while they are at hand: `count` values, at most `most`, which
   // is at least next_values(). Returns what is wrong, or null; what only shows at the tile's end is
   // said with its last block.
@@ -34,6 +37,7 @@ class TileReader {
 
   const char* open_all_streams(std::span<const uint8_t> in, bool exponents, bool low);
   void copy_lists(size_t bytes);
+  SymbolRead symbols_of(size_t block);
   const char* read_next_block(BlockParts& parts, size_t count, void* values);
 
   Shape shape_;
@@ -42,14 +46,18 @@ class TileReader {
   const uint8_t* list_ = nullptr;
   size_t values_ = 0;
   size_t block_ = 0;
-  bool usual_ = false;  // usual blocks may be read several at a time
+  size_t tables_ = 0;           // blocks that tables code
+  uint8_t table_[kTileBlocks];  // theirs
+  bool usual_ = false;          // usual blocks may be read several at a time
   BlockRecord records_[kTileBlocks];
   uint32_t plane_bytes_[kTileBlocks];
   StreamReader streams_;
+  LanePositions exponent_position_;
   LanePositions exponent_end_;
   LanePositions low_end_;
   uint8_t list_copy_[kTileBlocks * 255 + kListSlack];
   uint8_t stream_copy_[(kLanes + 1) * kMostLaneBytes + kStreamSlack];
+  alignas(64) uint8_t symbols_[kTileValues];
 };
 
 }  // namespace strait::codec

@@ -38,12 +38,13 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
   const auto* bytes = reinterpret_cast<const uint8_t*>(tile.data());
   values_ = n;
   block_ = 0;
+  tables_ = 0;
   const size_t blocks = blocks_of(n);
   size_t used = round_up(shape.record_bytes() * blocks, kAlign);
   if (used > tile.size()) return "a tile is shorter than its records";
   planes_ = bytes + used;
   size_t list_bytes = 0;
-  bool exponents = false, low = false;
+  bool low = false;
   for (size_t block = 0; block < blocks; ++block) {
     BlockRecord& record = records_[block];
     load_record(shape, block, blocks, bytes, record);
@@ -56,7 +57,7 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
       if (const char* wrong = check_record(shape, record, count)) return wrong;
       plane_bytes_[block] = static_cast<uint32_t>(plane_bytes_of(shape, record, count));
       list_bytes += list_bytes_of(shape, record);
-      exponents = exponents || record.method() >= kMethodTable;
+      if (record.method() >= kMethodTable) table_[tables_++] = record.method() - kMethodTable;
       low = low || record.has_low_table(shape);
     }
     used += plane_bytes_[block];
@@ -65,7 +66,7 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
   used += list_bytes;
   if (used > tile.size()) return "a tile is shorter than its blocks";
   copy_lists(list_bytes);
-  return open_all_streams({bytes + used, tile.size() - used}, exponents, low);
+  return open_all_streams({bytes + used, tile.size() - used}, tables_ != 0, low);
 }
 
 // Where usual blocks may read a little beyond a list.
@@ -79,21 +80,40 @@ void TileReader::copy_lists(size_t bytes) {
 }
 
 const char* TileReader::open_all_streams(std::span<const uint8_t> in, bool exponents, bool low) {
-  streams_.exponent_position = exponent_end_ = streams_.low_position = low_end_ = {};
+  exponent_position_ = exponent_end_ = streams_.low_position = low_end_ = {};
   if (exponents) {
-    const auto stream = open_streams(in, streams_.exponent_position, exponent_end_);
+    const auto stream = open_streams(in, exponent_position_, exponent_end_);
     if (stream.empty() || stream.size() > kLanes * kMostLaneBytes)
       return "a tile's streams are longer than it";
     // Copied, so that lanes that run on beyond a damaged stream stay in memory that is ours.
     std::memcpy(stream_copy_, stream.data(), stream.size());
     std::memset(stream_copy_ + stream.size(), 0, kMostLaneBytes + kStreamSlack);
-    streams_.exponents = stream_copy_;
+    streams_.symbols = symbols_;
   }
   if (low) {
     streams_.low = open_streams(in, streams_.low_position, low_end_);
     if (streams_.low.empty()) return "a tile's low streams are longer than it";
   }
   return in.size() < kAlign ? nullptr : "a tile is longer than its blocks";
+}
+
+void TileReader::read_symbols(TileReader* readers, size_t count) {
+  size_t block = 0;
+  if (count == 2)
+    for (; block < std::min(readers[0].tables_, readers[1].tables_); ++block) {
+      const SymbolRead both[] = {readers[0].symbols_of(block), readers[1].symbols_of(block)};
+      readers->kernels_->read_symbols(both, 2);
+    }
+  for (TileReader* reader = readers; reader < readers + count; ++reader)
+    for (size_t rest = block; rest < reader->tables_; ++rest) {
+      const SymbolRead one = reader->symbols_of(rest);
+      reader->kernels_->read_symbols(&one, 1);
+    }
+}
+
+SymbolRead TileReader::symbols_of(size_t block) {
+  return {&kTables[table_[block]].code, stream_copy_, &exponent_position_,
+          symbols_ + block * kBlockValues};
 }
 
 const char* TileReader::read(BlockParts& parts, size_t most, void* values, size_t& count) {
@@ -110,7 +130,7 @@ const char* TileReader::read(BlockParts& parts, size_t most, void* values, size_
     if (const char* wrong = read_next_block(parts, count, values)) return wrong;
   }
   if (next_values() != 0) return nullptr;
-  if (at_end(streams_.exponent_position, exponent_end_) && at_end(streams_.low_position, low_end_))
+  if (at_end(exponent_position_, exponent_end_) && at_end(streams_.low_position, low_end_))
     return nullptr;
   return "a tile's streams do not end where they should";
 }

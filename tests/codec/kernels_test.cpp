@@ -193,7 +193,17 @@ std::vector<uint8_t> probe_streams(const Kernels& k, const Input& in) {
   std::vector<uint8_t> slack(streams.begin(), streams.end());
   slack.resize(slack.size() + kStreamSlack);
   std::vector<uint8_t> back(kBlockValues);
-  k.read_symbols(code, slack.data(), position, back.data());
+  // Beside another tile, and alone.
+  LanePositions other = position;
+  const SymbolRead reads[] = {{&code, slack.data(), &position, back.data()},
+                              {&code, slack.data(), &other, symbols.data()}};
+  k.read_symbols(reads, 2);
+  EXPECT_EQ(back, symbols);
+  EXPECT_TRUE(at_end(other, end));
+  other = {};
+  open_streams(rest = said, other, end);
+  const SymbolRead alone = {&code, slack.data(), &other, back.data()};
+  k.read_symbols(&alone, 1);
   EXPECT_EQ(back, symbols);
   EXPECT_TRUE(at_end(position, end));
   return said;
