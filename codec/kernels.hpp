@@ -87,8 +87,8 @@ struct SymbolRead {
   uint8_t* symbols;
 };
 
-// Usual blocks: full ones of bfloat16 with a guessed window and few escapes, all residuals as they
-// are. Most blocks of most tensors are usual.
+// Usual blocks: full ones of bfloat16 whose residuals are as they are, with a window of two to four
+// bits or, for decoding, a table. Most blocks of most tensors are usual.
 constexpr bool has_usual_blocks(const Shape& shape) {
   return shape.value_bytes == 2 && shape.exponent_bits == 8;
 }
@@ -100,6 +100,17 @@ constexpr size_t usual_width(const BlockRecord& record) {
   const auto width = static_cast<size_t>(record.kind) - usual_kind(0);
   return width >= 2 && width <= 4 ? width : 0;
 }
+
+constexpr bool is_usual_table(const BlockRecord& record) {
+  return record.kind >> 6 == static_cast<int>(PlaneMode::kFull) && record.method() >= kMethodTable;
+}
+
+// What usual blocks are read from; moves on.
+struct UsualParts {
+  const uint8_t* planes;
+  const uint8_t* list;
+  const uint8_t* symbols;
+};
 
 // Where the fields of the first block's record belong, those of the next ones behind them.
 struct UsualRecords {
@@ -176,9 +187,9 @@ struct Kernels {
   size_t (*encode_usual)(const uint8_t* values, size_t blocks, const UsualRecords& records,
                          UsualRoom& room);
   // The reverse: decodes up to the first block that is not usual, or whose list is not as long as
-  // its record says. May read kListSlack bytes beyond a list.
-  size_t (*decode_usual)(const BlockRecord* records, size_t blocks, const uint8_t*& planes,
-                         const uint8_t*& list, uint8_t* values);
+  // its record says. May read kBlockValues bytes beyond a list.
+  size_t (*decode_usual)(const BlockRecord* records, size_t blocks, UsualParts& from,
+                         uint8_t* values);
 };
 
 inline constexpr size_t kStreamSlack = 8;

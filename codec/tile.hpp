@@ -55,7 +55,7 @@ class TileReader {
   LanePositions exponent_position_;
   LanePositions exponent_end_;
   LanePositions low_end_;
-  uint8_t list_copy_[kTileBlocks * 255 + kListSlack];
+  uint8_t list_copy_[kTileBlocks * 255 + kBlockValues];
   uint8_t stream_copy_[(kLanes + 1) * kMostLaneBytes + kStreamSlack];
   alignas(64) uint8_t symbols_[kTileValues];
 };

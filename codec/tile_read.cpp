@@ -72,10 +72,10 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
 // Where usual blocks may read a little beyond a list.
 void TileReader::copy_lists(size_t bytes) {
   usual_ = kernels_->decode_usual != nullptr && has_usual_blocks(shape_) &&
-           bytes <= sizeof list_copy_ - kListSlack;
+           bytes <= sizeof list_copy_ - kBlockValues;
   if (!usual_) return;
   std::memcpy(list_copy_, list_, bytes);
-  std::memset(list_copy_ + bytes, 0, kListSlack);
+  std::memset(list_copy_ + bytes, 0, kBlockValues);
   list_ = list_copy_;
 }
 
@@ -120,8 +120,12 @@ const char* TileReader::read(BlockParts& parts, size_t most, void* values, size_
   count = 0;
   if (usual_) {
     const size_t full_blocks = std::min(most, values_ - block_ * kBlockValues) / kBlockValues;
-    const size_t done = kernels_->decode_usual(records_ + block_, full_blocks, planes_, list_,
-                                               static_cast<uint8_t*>(values));
+    UsualParts from = {planes_, list_, streams_.symbols};
+    const size_t done =
+        kernels_->decode_usual(records_ + block_, full_blocks, from, static_cast<uint8_t*>(values));
+    planes_ = from.planes;
+    list_ = from.list;
+    streams_.symbols = from.symbols;
     block_ += done;
     count = done * kBlockValues;
   }

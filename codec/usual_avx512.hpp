@@ -138,17 +138,38 @@ inline size_t decode_usual_block(const uint8_t* planes, size_t width, uint8_t to
   return taken;
 }
 
-size_t decode_usual(const BlockRecord* records, size_t blocks, const uint8_t*& planes,
-                    const uint8_t*& list, uint8_t* values) {
-  for (size_t block = 0; block < blocks; ++block) {
+// The same for a block that a table codes.
+inline size_t decode_symbols(const uint8_t* planes, const uint8_t* symbols, uint8_t top,
+                             const uint8_t* list, uint8_t* values) {
+  size_t taken = 0;
+  for (size_t v = 0; v < kVectors; ++v) {
+    const __m512i symbol = load64(symbols + 64 * v);
+    const uint64_t escapes = _mm512_cmpeq_epi8_mask(symbol, set(kSymbolEscape));
+    const __m512i near =
+        _mm512_maskz_sub_epi8(_mm512_cmpneq_epi8_mask(symbol, set(kSymbolZero)), set(top), symbol);
+    const __m512i exponents = _mm512_mask_expand_epi8(near, escapes, load64(list + taken));
+    join_bfloat16(load64(planes + 64 * v), exponents, values + 128 * v);
+    taken += ones(escapes);
+  }
+  return taken;
+}
+
+size_t decode_usual(const BlockRecord* records, size_t blocks, UsualParts& from, uint8_t* values) {
+  for (size_t block = 0; block < blocks; ++block, values += 2 * kBlockValues) {
     const BlockRecord& record = records[block];
     const size_t width = usual_width(record);
-    if (width == 0) return block;
-    const size_t escapes = decode_usual_block(planes, width, static_cast<uint8_t>(record.top), list,
-                                              values + block * 2 * kBlockValues);
+    const auto top = static_cast<uint8_t>(record.top);
+    size_t escapes = 0;
+    if (width != 0)
+      escapes = decode_usual_block(from.planes, width, top, from.list, values);
+    else if (is_usual_table(record))
+      escapes = decode_symbols(from.planes, from.symbols, top, from.list, values);
+    else
+      return block;
     if (escapes != record.list) return block;
-    planes += kBlockValues + width * kStride;
-    list += escapes;
+    from.planes += kBlockValues + width * kStride;
+    from.list += escapes;
+    if (width == 0) from.symbols += kBlockValues;
   }
   return blocks;
 }
