@@ -76,8 +76,6 @@ struct DeviceLane {
   uint64_t staging;  // bytes into DeviceCall::staging
   uint32_t next;     // the lane that the same block runs afterwards; kNoLane: none
   uint32_t type;     // a DataType; what the marks of this lane's messages say
-  uint32_t tag;      // of this lane's messages, if has_tag; else the call's
-  uint32_t has_tag;
 };
 inline constexpr uint32_t kNoLane = 0xffffffff;
 
@@ -102,6 +100,7 @@ struct DeviceReport {
   uint64_t found;
   uint64_t expected;
   alignas(64) uint64_t progress;  // kernel -> host: changes while something moves
+  uint64_t started;               // kernel -> host: calls that have begun
   uint64_t finished;              // kernel -> host: calls that have ended
 };
 

@@ -45,7 +45,6 @@ class Lane {
   __device__ Lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared)
       : call_(call),
         lane_(lane),
-        tag_(lane.has_tag != 0 ? lane.tag : call.tag),
         shared_(shared),
         factor_(N::factor(call.arithmetic.scale_float, call.arithmetic.scale_integer)) {}
 
@@ -78,7 +77,7 @@ class Lane {
     compute(piece);
     __syncthreads();
     if (send_flagged) {
-      ::strait::gpu::send_flagged(*step.send_port, shared_.leaving, narrow_bytes(piece), tag_);
+      ::strait::gpu::send_flagged(*step.send_port, shared_.leaving, narrow_bytes(piece), call_.tag);
       __syncthreads();
     }
     if (threadIdx.x == 0) pass_on(piece, send_flagged);
@@ -121,7 +120,8 @@ class Lane {
     const Arrived arrived = shared_.recv_flagged ? wait_for_flagged(call_.report, from)
                                                  : wait_for_message(call_.report, from);
     if (!arrived.ok) return false;
-    if (arrived.tag != tag_) return fail(piece, DeviceFailure::kWrongTag, arrived.tag, tag_);
+    if (arrived.tag != call_.tag)
+      return fail(piece, DeviceFailure::kWrongTag, arrived.tag, call_.tag);
     if (!step.recv_coded && arrived.bytes != narrow_bytes(piece))
       return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
     shared_.received = shared_.recv_flagged ? shared_.arrived : slot_of(from);
@@ -175,7 +175,7 @@ class Lane {
       if (send_flagged)
         ++to.sequence;
       else
-        post(to, narrow_bytes(piece), tag_, lane_.type);
+        post(to, narrow_bytes(piece), call_.tag, lane_.type);
     }
     if (step.recv_port != nullptr) release(*step.recv_port);
     device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);
@@ -218,7 +218,6 @@ class Lane {
 
   const DeviceCall& call_;
   const DeviceLane lane_;
-  const uint32_t tag_;
   LaneShared& shared_;
   const Value factor_;
   uint64_t steps_done_ = 0;
@@ -249,6 +248,8 @@ template <class N>
 __device__ void run_call(const DeviceCall& call) {
   __shared__ LaneShared shared;
   __shared__ __align__(16) unsigned char step_bytes[kStepsShared * sizeof(DeviceStep)];
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    device::store_relaxed(&call.report->started, device::load_relaxed(&call.report->started) + 1);
   for (uint32_t at = blockIdx.x; at != kNoLane; at = call.lanes[at].next)
     if (!run_lane<N>(call, call.lanes[at], shared, step_bytes)) break;
   if (threadIdx.x != 0) return;

@@ -61,9 +61,7 @@ LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of) {
                              .step_count = static_cast<uint32_t>(lane.steps.size()),
                              .staging = lowered.staging_bytes,
                              .next = kNoLane,
-                             .type = static_cast<uint32_t>(type),
-                             .tag = 0,
-                             .has_tag = 0});
+                             .type = static_cast<uint32_t>(type)});
     lowered.staging_bytes += staging_of(lane, size_of(type));
     const auto port = [&](Direction direction, const Step& step, int peer) {
       return step.count == 0 || peer == kNoPeer ? nullptr : port_of(direction, i, peer);

@@ -1,0 +1,168 @@
+// GpuEngine: carries out the plans of one communicator on its GPU. Launches kernels into the
+// program's streams, keeps what they need (kernels, ports, plans, scratch), and has the one thread
+// that turns links for them (proxy.hpp), watches over them, and tells the first failure.
+//
+// launch() belongs to the thread whose turn it is on the communicator. stop(), idle() and drain()
+// may be called from any thread. A launch costs a few microseconds; binding a plan costs
+// allocations and copies, once.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/cuda/context.hpp"
+#include "base/cuda/event.hpp"
+#include "base/cuda/memory.hpp"
+#include "base/cuda/stream.hpp"
+#include "base/doorbell.hpp"
+#include "exec/cuda/kernels.hpp"
+#include "exec/cuda/lowering.hpp"
+#include "exec/cuda/proxy.hpp"
+#include "exec/host_execution.hpp"
+
+namespace strait {
+
+class GpuEngine {
+ public:
+  struct Terms {
+    int device = 0;
+    uint32_t slots = 2;
+    size_t slot_bytes = 0;   // of a piece
+    uint32_t threads = 512;  // of a block
+    int64_t timeout_ms = 0;  // without any progress
+    Doorbell* doorbell = nullptr;
+    Coding coding;
+    TrafficCounters* traffic = nullptr;
+    // Called once, on the engine's thread: why the communicator fails.
+    std::function<void(const Status& why)> on_failure;
+  };
+
+  // A plan on the device, and what its links will be asked to move.
+  struct GpuPlan {
+    cuda::DeviceMemory image;  // lanes, then steps
+    const DeviceLane* lanes = nullptr;
+    const DeviceStep* steps = nullptr;
+    uint32_t blocks = 0;
+    uint64_t scratch_bytes = 0;
+    std::vector<Proxy::Load> loads;
+  };
+
+  struct GpuCall {
+    Request request;
+    uint64_t number = 0;
+    Arithmetic arithmetic;
+    const void* input = nullptr;
+    void* output = nullptr;
+  };
+
+  static Result<std::unique_ptr<GpuEngine>> create(Terms terms);
+  // Waits for what runs, at most so long as calls may make no progress; then stops it.
+  ~GpuEngine();
+  GpuEngine(const GpuEngine&) = delete;
+  GpuEngine& operator=(const GpuEngine&) = delete;
+
+  cuda::ContextHandle context() const { return context_.get(); }
+  const cuda::Driver& driver() const { return driver_; }
+
+  // The plan of a collective. The bound plan's links stay as long as the engine does.
+  Result<std::shared_ptr<const GpuPlan>> bind(const BoundPlan& bound, DataType type);
+  Status launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& call,
+                cuda::StreamHandle stream);
+
+  struct PointToPoint {
+    const BoundPlan* bound = nullptr;
+    Request request;
+    const void* address = nullptr;  // of what is sent, or where it goes
+  };
+  // Sends and receives of one batch, in one kernel: beside each other, but for those of one
+  // direction and peer, which keep their order.
+  Status launch(const std::vector<PointToPoint>& operations, cuda::StreamHandle stream);
+  Status copy(void* target, const void* source, size_t bytes, cuda::StreamHandle stream);
+
+  // What streams of one group wait for: all of `others` have come, and all go on after `stream`.
+  Status join(cuda::StreamHandle stream, const std::vector<cuda::StreamHandle>& others);
+  Status part(cuda::StreamHandle stream, const std::vector<cuda::StreamHandle>& others);
+
+  // Ends the kernels that run; for good.
+  void stop();
+  // Everything launched has ended and left.
+  bool idle();
+  Status drain(Deadline deadline);
+
+ private:
+  // A call in a graph: each replay begins it anew.
+  struct Launched {
+    GpuEngine* engine;
+    std::shared_ptr<const GpuPlan> plan;  // what its kernel reads
+  };
+
+  explicit GpuEngine(Terms terms, const cuda::Driver& driver, cuda::PrimaryContext context)
+      : terms_(std::move(terms)),
+        driver_(driver),
+        context_(std::move(context)),
+        proxy_(terms_.coding, *terms_.traffic) {}
+  Status prepare();
+
+  Result<DevicePort*> port_of(const StepPorts& ports, Direction direction, bool coded, int peer);
+  Result<DevicePort*> add_port(const DevicePort& port);
+  struct Lowered {
+    LoweredPlan plan;
+    std::vector<Proxy::Load> loads;
+  };
+  Result<Lowered> lower_with_ports(const BoundPlan& bound, DataType type);
+  Result<std::shared_ptr<const GpuPlan>> bind(const std::vector<PointToPoint>& operations);
+  Result<std::shared_ptr<GpuPlan>> upload(const LoweredPlan& lowered,
+                                          std::vector<Proxy::Load> loads);
+  Status write(cuda::DevicePointer target, const void* source, size_t bytes);
+  Status reserve_scratch(uint64_t bytes);
+  Status start(std::shared_ptr<const GpuPlan> plan, DataType type, DeviceCall call,
+               cuda::StreamHandle stream);
+  Status follow_last(cuda::StreamHandle stream);
+  void begun(const std::vector<Proxy::Load>& loads);
+  static void begin_replay(void* launched);
+
+  void watch();
+  Result<uint64_t> look_around(uint64_t* progress_seen);
+  Status kernel_failure() const;
+  Status device_failure();
+  bool busy();
+
+  const Terms terms_;
+  const cuda::Driver& driver_;
+  cuda::PrimaryContext context_;
+  CollectiveKernels kernels_;
+  cuda::Stream own_stream_;
+  cuda::PinnedMemory report_memory_;
+  DeviceReport* report_ = nullptr;
+  cuda::DeviceMemory arrivals_;
+  cuda::DeviceMemory scratch_;
+  std::vector<cuda::DeviceMemory> retired_;  // earlier scratch, which kernels may still use
+  struct Slab {
+    cuda::DeviceMemory memory;
+    uint32_t used = 0;
+  };
+  std::vector<Slab> ports_;
+  std::map<const void*, std::pair<DevicePort*, Proxy::Duty*>> bound_;  // by SendPort or RecvLink
+  using BatchName = std::vector<std::tuple<Collective, DataType, uint64_t, int, const void*>>;
+  std::map<BatchName, std::shared_ptr<const GpuPlan>> batches_;  // of sends and receives
+  std::vector<std::unique_ptr<Launched>> captured_;
+  cuda::Event last_;
+  cuda::StreamHandle last_stream_ = nullptr;
+  bool has_last_ = false;
+  std::atomic<uint64_t> launched_{0};  // partner: busy()
+  std::atomic<bool> stopped_{false};   // partner: watch()
+
+  Proxy proxy_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool leaving_ = false;
+  std::thread thread_;
+};
+
+}  // namespace strait

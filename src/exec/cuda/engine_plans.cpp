@@ -1,0 +1,191 @@
+// GpuEngine: plans on the device, the ports of their links, and scratch.
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/cuda/engine.hpp"
+#include "plan/tag.hpp"
+
+namespace strait {
+namespace {
+
+constexpr uint32_t kPortsPerSlab = 64;
+
+constexpr size_t kBatchesMax = 256;
+
+const void* name_of(const StepPorts& ports, Direction direction) {
+  if (direction == Direction::kSend) return ports.send;
+  return ports.recv;
+}
+
+uint64_t messages_of(const Step& step, uint64_t piece) {
+  return (step.count + piece - 1) / piece;
+}
+
+}  // namespace
+
+Result<GpuEngine::Lowered> GpuEngine::lower_with_ports(const BoundPlan& bound, DataType type) {
+  const Plan& plan = bound.plan;
+  std::map<std::tuple<Direction, size_t, int>, DevicePort*> ports;
+  Lowered lowered;
+  for (size_t lane = 0; lane < plan.lanes.size(); ++lane)
+    for (size_t index = 0; index < plan.lanes[lane].steps.size(); ++index) {
+      const Step& step = plan.lanes[lane].steps[index];
+      const StepPorts& held = bound.ports[lane][index];
+      const auto add = [&](Direction direction, int peer, bool coded) -> Status {
+        STRAIT_ASSIGN(DevicePort * port, port_of(held, direction, coded, peer));
+        ports[{direction, lane, peer}] = port;
+        Proxy::Duty* duty = bound_.at(name_of(held, direction)).second;
+        lowered.loads.push_back({duty, messages_of(step, plan.lanes[lane].piece)});
+        return Status();
+      };
+      if (held.send != nullptr)
+        STRAIT_TRY(add(Direction::kSend, step.send_to, step.send_wire == Wire::kCoded));
+      if (held.recv != nullptr)
+        STRAIT_TRY(add(Direction::kReceive, step.recv_from, step.recv_wire == Wire::kCoded));
+    }
+  lowered.plan = lower(plan, type, [&](Direction direction, size_t lane, int peer) {
+    return ports.at({direction, lane, peer});
+  });
+  return lowered;
+}
+
+Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(const BoundPlan& bound,
+                                                                  DataType type) {
+  STRAIT_ASSIGN(Lowered lowered, lower_with_ports(bound, type));
+  STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(lowered.plan, std::move(lowered.loads)));
+  plan->scratch_bytes = bound.plan.scratch_count * accumulator_size(type);
+  return std::shared_ptr<const GpuPlan>(std::move(plan));
+}
+
+// One kernel of bytes carries all types at once: addresses stand where offsets do. Each chain of
+// lanes that share a port has a block of its own.
+Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
+    const std::vector<PointToPoint>& operations) {
+  std::vector<std::vector<DeviceLane>> chains;
+  std::map<const DevicePort*, size_t> chain_of;
+  LoweredPlan all;
+  std::vector<Proxy::Load> loads;
+  for (const PointToPoint& operation : operations) {
+    const DataType type = operation.request.type;
+    STRAIT_ASSIGN(Lowered lowered, lower_with_ports(*operation.bound, type));
+    loads.insert(loads.end(), lowered.loads.begin(), lowered.loads.end());
+    const uint64_t element_bytes = size_of(type);
+    const auto first_step = static_cast<uint32_t>(all.steps.size());
+    for (DeviceStep step : lowered.plan.steps) {
+      step.count *= element_bytes;
+      for (DevicePlace* place : {&step.source, &step.target})
+        place->offset = place->offset * element_bytes + cuda::device_pointer(operation.address);
+      all.steps.push_back(step);
+    }
+    for (DeviceLane lane : lowered.plan.lanes) {
+      const DeviceStep& step = all.steps[first_step + lane.first_step];
+      const DevicePort* port = step.send_port != nullptr ? step.send_port : step.recv_port;
+      if (port == nullptr) continue;  // nothing for this lane
+      const auto [found, fresh] = chain_of.try_emplace(port, chains.size());
+      if (fresh) chains.emplace_back();
+      lane.piece *= element_bytes;
+      lane.first_step += first_step;
+      chains[found->second].push_back(lane);
+    }
+  }
+  for (const auto& chain : chains) all.lanes.push_back(chain.front());
+  for (size_t i = 0; i < chains.size(); ++i) {
+    size_t last = i;
+    for (size_t place = 1; place < chains[i].size(); ++place) {
+      all.lanes[last].next = static_cast<uint32_t>(all.lanes.size());
+      last = all.lanes.size();
+      all.lanes.push_back(chains[i][place]);
+    }
+  }
+  STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(all, std::move(loads)));
+  plan->blocks = static_cast<uint32_t>(chains.size());
+  return std::shared_ptr<const GpuPlan>(std::move(plan));
+}
+
+Status GpuEngine::launch(const std::vector<PointToPoint>& operations, cuda::StreamHandle stream) {
+  if (operations.empty()) return Status();
+  BatchName name;
+  for (const PointToPoint& operation : operations)
+    name.emplace_back(operation.request.collective, operation.request.type, operation.request.count,
+                      operation.request.root, operation.address);
+  if (batches_.size() > kBatchesMax) {
+    STRAIT_TRY(drain(Deadline::after_ms(terms_.timeout_ms)));
+    batches_.clear();
+  }
+  std::shared_ptr<const GpuPlan>& plan = batches_[name];
+  if (!plan) {
+    STRAIT_ASSIGN(plan, bind(operations));
+  }
+  DeviceCall call{};
+  call.arithmetic.divisor = 1;
+  call.tag = tag_of(operations.front().request, 0);
+  return start(plan, DataType::kUint8, call, stream);
+}
+
+Result<std::shared_ptr<GpuEngine::GpuPlan>> GpuEngine::upload(const LoweredPlan& lowered,
+                                                              std::vector<Proxy::Load> loads) {
+  auto plan = std::make_shared<GpuPlan>();
+  plan->loads = std::move(loads);
+  plan->blocks = static_cast<uint32_t>(lowered.lanes.size());
+  const size_t lane_bytes = lowered.lanes.size() * sizeof(DeviceLane);
+  const size_t step_bytes = lowered.steps.size() * sizeof(DeviceStep);
+  STRAIT_ASSIGN(plan->image, cuda::DeviceMemory::allocate(driver_, context_.get(),
+                                                          lane_bytes + step_bytes, "a plan"));
+  std::vector<std::byte> image(lane_bytes + step_bytes);
+  std::memcpy(image.data(), lowered.lanes.data(), lane_bytes);
+  std::memcpy(image.data() + lane_bytes, lowered.steps.data(), step_bytes);
+  STRAIT_TRY(write(plan->image.pointer(), image.data(), image.size()));
+  auto* base = static_cast<unsigned char*>(plan->image.data());
+  plan->lanes = reinterpret_cast<const DeviceLane*>(base);
+  plan->steps = reinterpret_cast<const DeviceStep*>(base + lane_bytes);
+  return plan;
+}
+
+Result<DevicePort*> GpuEngine::port_of(const StepPorts& ports, Direction direction, bool coded,
+                                       int peer) {
+  const bool sends = direction == Direction::kSend;
+  const void* name = name_of(ports, direction);
+  if (const auto found = bound_.find(name); found != bound_.end()) return found->second.first;
+  STRAIT_ASSIGN(StagedRing ring,
+                StagedRing::create(driver_, context_.get(), terms_.slots, terms_.slot_bytes));
+  STRAIT_ASSIGN(DevicePort * port, add_port(ring.device_port(static_cast<uint32_t>(peer))));
+  Proxy::Duty* duty = proxy_.add(std::move(ring), sends ? ports.send : nullptr,
+                                 sends ? nullptr : ports.recv, coded);
+  bound_[name] = {port, duty};
+  return port;
+}
+
+Result<DevicePort*> GpuEngine::add_port(const DevicePort& port) {
+  if (ports_.empty() || ports_.back().used == kPortsPerSlab) {
+    STRAIT_ASSIGN(cuda::DeviceMemory memory,
+                  cuda::DeviceMemory::allocate(driver_, context_.get(),
+                                               kPortsPerSlab * sizeof(DevicePort), "ports"));
+    ports_.push_back({.memory = std::move(memory), .used = 0});
+  }
+  Slab& slab = ports_.back();
+  auto* place = static_cast<DevicePort*>(slab.memory.data()) + slab.used;
+  STRAIT_TRY(write(cuda::device_pointer(place), &port, sizeof port));
+  ++slab.used;
+  return place;
+}
+
+// Beside whatever the program's streams do, and complete when this returns.
+Status GpuEngine::write(cuda::DevicePointer target, const void* source, size_t bytes) {
+  STRAIT_ASSIGN(const cuda::ContextScope scope, cuda::ContextScope::enter(driver_, context_.get()));
+  STRAIT_TRY(cuda::copy(driver_, target, cuda::device_pointer(source), bytes, own_stream_.get()));
+  return cuda::wait_idle(driver_, own_stream_.get(), Deadline::after_ms(terms_.timeout_ms));
+}
+
+Status GpuEngine::reserve_scratch(uint64_t bytes) {
+  if (bytes <= scratch_.bytes()) return Status();
+  STRAIT_ASSIGN(cuda::DeviceMemory larger,
+                cuda::DeviceMemory::allocate(driver_, context_.get(),
+                                             std::max<uint64_t>(bytes, 2 * scratch_.bytes()),
+                                             "partial sums"));
+  if (scratch_.bytes() > 0) retired_.push_back(std::move(scratch_));
+  scratch_ = std::move(larger);
+  return Status();
+}
+
+}  // namespace strait

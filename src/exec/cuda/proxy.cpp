@@ -1,0 +1,94 @@
+#include "exec/cuda/proxy.hpp"
+
+#include <cstring>
+
+namespace strait {
+
+Proxy::Duty* Proxy::add(StagedRing ring, SendPort* send, RecvLink* recv, bool coded) {
+  std::lock_guard lock(mutex_);
+  Duty& duty = duties_.emplace_back();
+  duty.ring = std::move(ring);
+  duty.send = send;
+  duty.recv = recv;
+  duty.coded = coded;
+  return &duty;
+}
+
+void Proxy::expect(const std::vector<Load>& loads) {
+  for (const Load& load : loads)
+    load.duty->expected.fetch_add(load.messages, std::memory_order_release);
+}
+
+Result<uint64_t> Proxy::turn() {
+  std::lock_guard lock(mutex_);
+  uint64_t moved = 0;
+  for (Duty& duty : duties_) {
+    if (duty.moved == duty.expected.load(std::memory_order_acquire)) continue;
+    STRAIT_ASSIGN(const bool did, duty.send != nullptr ? pass_on(duty) : hand_over(duty));
+    if (!did) continue;
+    ++duty.moved;
+    ++moved;
+  }
+  return moved;
+}
+
+bool Proxy::idle() {
+  std::lock_guard lock(mutex_);
+  for (Duty& duty : duties_)
+    if (duty.moved != duty.expected.load(std::memory_order_acquire)) return false;
+  return true;
+}
+
+Result<bool> Proxy::pass_on(Duty& duty) {
+  StagedRing::Posted posted;
+  if (!duty.ring.look(&posted)) return false;
+  SendPort& port = *duty.send;
+  const std::span<std::byte> slot = port.take();
+  if (slot.empty()) {
+    STRAIT_TRY(port.link->status());
+    return false;
+  }
+  size_t bytes = posted.bytes.size();
+  const auto type = static_cast<DataType>(posted.type);
+  if (duty.coded) {
+    bytes = encode_into_slot(port, *traffic_, coding_, type, posted.bytes.data(),
+                             bytes / size_of(type));
+  } else {
+    STRAIT_CHECK(bytes <= slot.size(), "a piece fits its slot");
+    std::memcpy(slot.data(), posted.bytes.data(), bytes);
+    count_bytes(traffic_->plain_bytes, bytes);
+  }
+  port.commit(bytes, posted.tag);
+  duty.ring.release();
+  return true;
+}
+
+Result<bool> Proxy::hand_over(Duty& duty) {
+  if (!duty.ring.has_room()) return false;
+  const Message message = duty.recv->recv_slot();
+  if (message.bytes.empty()) {
+    // A peer may send its last message and leave: look again before believing the failure.
+    const Status status = duty.recv->status();
+    if (status.ok() || !duty.recv->recv_slot().bytes.empty()) return false;
+    return status;
+  }
+  const std::span<std::byte> slot = duty.ring.slot();
+  size_t bytes = message.bytes.size();
+  if (duty.coded) {
+    STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message.bytes));
+    bytes = chunk.count * size_of(chunk.type);
+    if (bytes <= slot.size())
+      STRAIT_TRY(codec::decode(message.bytes, chunk.type, chunk.count, slot.data()));
+  }
+  if (bytes > slot.size())
+    return error(Code::kInvalidUsage,
+                 "a message of {} bytes does not fit a slot of {}: all ranks need the same "
+                 "STRAIT_SLOT_BYTES",
+                 bytes, slot.size());
+  if (!duty.coded) std::memcpy(slot.data(), message.bytes.data(), bytes);
+  duty.ring.post(bytes, message.tag);
+  duty.recv->release();
+  return true;
+}
+
+}  // namespace strait
