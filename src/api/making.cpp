@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "api/comm_config.hpp"
+#include "api/other_nccl.hpp"
 #include "base/log.hpp"
 #include "comm/group.hpp"
 
@@ -60,6 +61,7 @@ Result<Config> read_settings(const ncclConfig_t* options) {
   static std::once_flag warned;
   std::call_once(warned, [] {
     for (const std::string& warning : unknown_settings(environ)) log_warn("{}", warning);
+    warn_of_other_nccl();
   });
   STRAIT_TRY(apply_comm_config(options, config));
   return config;
