@@ -35,10 +35,16 @@ struct Array {
   size_t offset = 0;  // of its address from a multiple of 16
 };
 
-// One chunk for each array, all by one launch. Kernels are `prefix` + type.
+// Which kernels, without the type; and the order of threads (simt.hpp).
+struct Kernel {
+  std::string prefix;
+  uint64_t seed = 0;
+};
+
+// One chunk for each array, all by one launch.
 std::vector<std::vector<std::byte>> device_encode(DataType type, std::span<const Array> arrays,
                                                   const Options& options,
-                                                  const std::string& prefix = "strait_encode_");
+                                                  const Kernel& kernel = {"strait_encode_"});
 
 struct Decoded {
   uint32_t fault;
@@ -48,7 +54,7 @@ struct Decoded {
 // `before` is what the values are before, for kernels that add.
 std::vector<Decoded> device_decode(DataType type, std::span<const std::vector<std::byte>> chunks,
                                    size_t count, size_t offset = 0,
-                                   const std::string& prefix = "strait_decode_",
+                                   const Kernel& kernel = {"strait_decode_"},
                                    std::span<const uint8_t> before = {});
 
 std::vector<std::byte> host_encode(DataType type, std::span<const uint8_t> values,
