@@ -264,7 +264,7 @@ class Command(Case):
     def test_help_and_version(self):
         self.assertRegex(self.shown("--version"), r"^strait \d+\.\d+\.\d+\n$")
         whole = self.shown("--help")
-        for command in ("codec", "info", "topo", "plan", "sim"):
+        for command in ("codec", "exec", "info", "topo", "plan", "sim"):
             self.assertIn(f"  {command} ", whole)
             self.assertIn(f"strait {command}", self.shown(command, "--help"))
 
