@@ -123,22 +123,34 @@ bool Communicator::is_idle(const Operation& operation) const {
 
 // Makes, opens and binds the plans that are not cached yet, all of the batch at once.
 Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
-  std::vector<std::pair<Request, Plan>> fresh;
+  struct Fresh {
+    Request request;
+    uint64_t number;
+    Plan plan;
+  };
+  std::vector<Fresh> fresh;
+  uint64_t number = call_count_;
   for (const Operation& operation : operations) {
     const Request& request = operation.request;
-    const auto same = [&](const auto& entry) { return entry.first == request; };
+    const uint64_t own_number = number;
+    if (!is_point_to_point(request.collective)) ++number;
+    const auto same = [&](const Fresh& other) { return other.request == request; };
     if (is_idle(operation) || plans_.find(request) != nullptr || std::ranges::any_of(fresh, same))
       continue;
     STRAIT_ASSIGN(Plan plan, plan_for(request));
-    fresh.emplace_back(request, std::move(plan));
+    fresh.push_back({.request = request, .number = own_number, .plan = std::move(plan)});
   }
   if (fresh.empty()) return Status();
   std::vector<Connections::Demand> demands;
-  for (const auto& [request, plan] : fresh) demands.push_back({&plan, first_lane(request)});
+  for (const Fresh& call : fresh)
+    demands.push_back({.plan = &call.plan,
+                       .first_lane = first_lane(call.request),
+                       .tag = tag_of(call.request, call.number),
+                       .name = describe(call.request, call.number)});
   // A peer opens its end when it makes the same call, which may be as late as in any other call.
   STRAIT_TRY(connections_.open(demands, Deadline::after_ms(wait_ms(parts_.config))));
-  for (auto& [request, plan] : fresh)
-    plans_.insert(request, connections_.bind(std::move(plan), first_lane(request)));
+  for (Fresh& call : fresh)
+    plans_.insert(call.request, connections_.bind(std::move(call.plan), first_lane(call.request)));
   return Status();
 }
 

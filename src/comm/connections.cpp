@@ -1,13 +1,17 @@
 #include "comm/connections.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "codec/codec.hpp"
+#include "plan/tag.hpp"
 
 namespace strait {
 namespace {
 
 constexpr int64_t kAcceptTurnNs = 100'000'000;
+constexpr auto kLookEvery = std::chrono::microseconds(20);
 // How often a rank that has not opened its link yet is asked whether it is still there.
 constexpr int64_t kReachEveryNs = 1'000'000'000;
 // What the most demanding plan needs. A link outlives the plan that opens it and serves all later
@@ -25,16 +29,18 @@ Status Connections::open(const std::vector<Demand>& demands, Deadline deadline) 
       for (size_t i = 0; i < demand.plan->lanes.size(); ++i)
         for (const Step& step : demand.plan->lanes[i].steps)
           if (step.count > 0)
-            STRAIT_TRY(open_one(*demand.plan, step, demand.first_lane + static_cast<int>(i)));
+            STRAIT_TRY(open_one(demand, step, demand.first_lane + static_cast<int>(i)));
     return Status();
   };
-  STRAIT_TRY(for_each_step([&](const Plan& plan, const Step& step, int lane) {
+  used_.clear();
+  STRAIT_TRY(for_each_step([&](const Demand& demand, const Step& step, int lane) {
     if (step.send_to == kNoPeer) return Status();
-    return open_sender(plan, Key(lane, step.send_to), deadline);
+    used_.insert(Key(lane, step.send_to));
+    return open_sender(demand, Key(lane, step.send_to), deadline);
   }));
-  return for_each_step([&](const Plan& plan, const Step& step, int lane) {
+  return for_each_step([&](const Demand& demand, const Step& step, int lane) {
     if (step.recv_from == kNoPeer) return Status();
-    return open_receiver(plan, Key(lane, step.recv_from), deadline);
+    return open_receiver(demand, Key(lane, step.recv_from), deadline);
   });
 }
 
@@ -47,16 +53,20 @@ LinkSpec Connections::spec(const Plan& plan, int source, int destination, int la
           .slot_bytes = shape_.slot_bytes + codec::kChunkOverhead};
 }
 
-Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadline) {
+Status Connections::open_sender(const Demand& demand, const Key& key, Deadline deadline) {
   if (senders_.contains(key)) return Status();
   const auto [lane, peer] = key;
   STRAIT_TRY(aborted());
   auto link = routes_[peer].transport->connect(
-      routes_[peer].address, spec(plan, own_rank(), routes_[peer].rank, lane), deadline);
+      routes_[peer].address, spec(*demand.plan, own_rank(), routes_[peer].rank, lane), deadline);
   if (!link.ok()) return link.status();
   auto sender = std::make_unique<Sender>();
   sender->link = std::move(*link);
   sender->port.link = sender->link.get();
+  if (const auto slot = sender->link->send_slot(); !slot.empty()) {
+    slot.front() = std::byte{0};
+    sender->link->commit(1, demand.tag);
+  }
   sender->port.rank = rank_;
   sender->port.peer = peer;
   sender->port.tells = lane == 0;
@@ -66,7 +76,7 @@ Status Connections::open_sender(const Plan& plan, const Key& key, Deadline deadl
   return Status();
 }
 
-Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline deadline) {
+Status Connections::open_receiver(const Demand& demand, const Key& key, Deadline deadline) {
   if (receivers_.contains(key)) return Status();
   const auto [lane, peer] = key;
   const int64_t begin_ns = now_ns();
@@ -75,12 +85,17 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
   while (true) {
     // In short turns, so that an abort from another thread ends the wait.
     STRAIT_TRY(aborted());
+    STRAIT_TRY(failure_of_used());
     const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), kAcceptTurnNs);
-    auto link = routes_[peer].transport->accept(routes_[peer].address,
-                                                spec(plan, routes_[peer].rank, own_rank(), lane),
-                                                Deadline::after_ns(turn_ns));
+    auto link = routes_[peer].transport->accept(
+        routes_[peer].address, spec(*demand.plan, routes_[peer].rank, own_rank(), lane),
+        Deadline::after_ns(turn_ns));
     if (!link.ok()) {
-      if (link.status().code() != Code::kTimeout) return link.status();
+      if (link.status().code() != Code::kTimeout) {
+        // Who gave up because calls differ may have left since: its reason is on the link to it.
+        STRAIT_TRY(failure_of_used());
+        return link.status();
+      }
       STRAIT_TRY(gone);
       if (now_ns() >= next_reach_ns) {
         // Looks once more before it is believed: the rank may have sent all it had and left.
@@ -93,11 +108,45 @@ Status Connections::open_receiver(const Plan& plan, const Key& key, Deadline dea
                    "STRAIT_TIMEOUT_MS",
                    rank_, (now_ns() - begin_ns) / 1'000'000, peer, lane);
     }
-    std::lock_guard lock(mutex_);
-    if (!aborted_.ok()) (*link)->abort(aborted_);
-    receivers_.emplace(key, std::move(*link));
-    return Status();
+    RecvLink& opened = **link;
+    {
+      std::lock_guard lock(mutex_);
+      if (!aborted_.ok()) opened.abort(aborted_);
+      receivers_.emplace(key, std::move(*link));
+    }
+    return check_call(demand, lane, peer, opened, deadline);
   }
+}
+
+// The first message is on its way since before the link could be accepted.
+Status Connections::check_call(const Demand& demand, int lane, int peer, RecvLink& link,
+                               Deadline deadline) const {
+  Message message = link.recv_slot();
+  while (message.bytes.empty()) {
+    STRAIT_TRY(aborted());
+    const Status status = link.status();
+    message = link.recv_slot();  // it may have come before the end
+    if (!message.bytes.empty()) break;
+    STRAIT_TRY(status.at(demand.name));
+    if (deadline.passed())
+      return error(Code::kTimeout, "{}: rank {} opened lane {} and sent nothing", demand.name, peer,
+                   lane);
+    std::this_thread::sleep_for(kLookEvery);
+  }
+  const uint32_t tag = message.tag;
+  link.release();
+  // Messages pair by order; their first ones may differ where some have no bytes.
+  if (lane >= kPointToPointLane || tag == demand.tag) return Status();
+  return error(Code::kInvalidUsage,
+               "{}: rank {} calls {}; all ranks must make the same calls in the same order, with "
+               "the same count, type, operation and root",
+               demand.name, peer, describe_tag(tag));
+}
+
+// A peer that found out that calls differ has given up the link that it was sent.
+Status Connections::failure_of_used() const {
+  for (const Key& key : used_) STRAIT_TRY(senders_.at(key)->link->status());
+  return Status();
 }
 
 // No link tells of the end of a rank that has none yet; one that only does not answer may be late.

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -40,13 +42,17 @@ class Connections {
 
   Connections(int rank, std::vector<PeerRoute> routes, Shape shape);
 
-  // A plan whose lane numbers count from first_lane.
+  // A plan whose lane numbers count from first_lane, and the call that needs it.
   struct Demand {
     const Plan* plan;
     int first_lane;
+    uint32_t tag;  // of the call; collectives must have the same on both ends
+    std::string name;
   };
   // Opens what the plans need and is not open yet: first all senders, then all receivers, so that
-  // ranks that open different links at the same time cannot wait for each other in a circle.
+  // ranks that open different links at the same time cannot wait for each other in a circle. The
+  // first message of a link says for which call it was opened, so that ranks that make different
+  // calls find out here, where each might wait for links that the others never open.
   Status open(const std::vector<Demand>& demands, Deadline deadline);
   // The plan with the ports of its steps; its links must be open.
   std::unique_ptr<BoundPlan> bind(Plan plan, int first_lane);
@@ -60,8 +66,11 @@ class Connections {
  private:
   using Key = std::pair<int, int>;  // lane, peer
 
-  Status open_sender(const Plan& plan, const Key& key, Deadline deadline);
-  Status open_receiver(const Plan& plan, const Key& key, Deadline deadline);
+  Status open_sender(const Demand& demand, const Key& key, Deadline deadline);
+  Status open_receiver(const Demand& demand, const Key& key, Deadline deadline);
+  Status check_call(const Demand& demand, int lane, int peer, RecvLink& link,
+                    Deadline deadline) const;
+  Status failure_of_used() const;
   Status still_there(int peer) const;
   Status aborted() const;
   LinkSpec spec(const Plan& plan, int source, int destination, int lane) const;
@@ -78,6 +87,7 @@ class Connections {
   };
   std::map<Key, std::unique_ptr<Sender>> senders_;
   std::map<Key, std::unique_ptr<RecvLink>> receivers_;
+  std::set<Key> used_;  // senders of what is being opened
 };
 
 }  // namespace strait

@@ -11,10 +11,27 @@
 #include "exec/stream.hpp"
 
 namespace strait {
-namespace {
 
 // What one communicator does for one group.
-struct Batch {
+struct Group::Batch {
+  static Result<std::shared_ptr<Batch>> begin(std::shared_ptr<Communicator> comm) {
+    if (!comm->enter())
+      return error(Code::kInvalidUsage,
+                   "rank {}: another thread is in a call on this communicator: let one thread at a "
+                   "time use it",
+                   comm->rank());
+    auto batch = std::make_shared<Batch>();
+    batch->comm = std::move(comm);
+    batch->in_call = true;
+    return batch;
+  }
+  // The calling thread is done with the communicator; the work may go on.
+  void end_call() {
+    if (std::exchange(in_call, false)) comm->leave();
+  }
+  ~Batch() { end_call(); }
+
+  bool in_call = false;
   std::shared_ptr<Communicator> comm;
   std::vector<Operation> operations;
   std::vector<std::shared_ptr<HostStream>> streams;
@@ -33,6 +50,8 @@ struct Batch {
     return run();
   }
 };
+
+namespace {
 
 Status run_one(const std::function<Status()>& job) {
   try {
@@ -70,6 +89,7 @@ Status run_beside(const std::vector<std::function<Status()>>& jobs) {
 }
 
 // The batch runs once all its streams have come to it; returns what opens when it is done.
+template <class Batch>
 Result<std::shared_ptr<std::latch>> enqueue(std::shared_ptr<Batch> batch) {
   auto done = std::make_shared<std::latch>(1);
   STRAIT_TRY(enqueue_joined(batch->streams, [batch, done] {
@@ -153,14 +173,15 @@ Status Group::refuse(const Status& why) {
   return why;
 }
 
-Status Group::launch() {
+// The calls of the group, by communicator.
+Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
   const auto entries = std::exchange(entries_, {});
   std::vector<std::shared_ptr<Batch>> batches;
   for (const Entry& entry : entries) {
     auto found = std::ranges::find_if(batches, [&](auto& b) { return b->comm == entry.comm; });
     if (found == batches.end()) {
-      batches.push_back(std::make_shared<Batch>());
-      batches.back()->comm = entry.comm;
+      STRAIT_ASSIGN(auto batch, Batch::begin(entry.comm));
+      batches.push_back(std::move(batch));
       found = std::prev(batches.end());
     }
     Batch& batch = **found;
@@ -171,9 +192,14 @@ Status Group::launch() {
     else if (std::ranges::find(batch.streams, stream) == batch.streams.end())
       batch.streams.push_back(std::move(stream));
   }
+  for (const auto& batch : batches) batch->ticket = batch->comm->take_ticket();
+  return batches;
+}
+
+Status Group::launch() {
+  STRAIT_ASSIGN(const auto batches, take_batches());
   std::vector<std::function<Status()>> waits;
   Status begun;  // kInProgress when something goes on in the background
-  for (const auto& batch : batches) batch->ticket = batch->comm->take_ticket();
   for (const auto& batch : batches) {
     const auto background = batch->comm->progress();
     if (batch->streams.empty()) {
@@ -209,6 +235,7 @@ Status Group::launch() {
       // Its reason is the status.
       [[maybe_unused]] const Status same = batch->give_up(status);
     }
+  for (const auto& batch : batches) batch->end_call();
   return status.ok() ? begun : status;
 }
 

@@ -39,6 +39,7 @@ class Group {
   Status refuse(const Status& why);
 
  private:
+  struct Batch;
   struct Entry {
     std::shared_ptr<Communicator> comm;
     Operation operation;
@@ -48,6 +49,7 @@ class Group {
   Status end_outermost();
   Status check_makings() const;
   Status launch_makings(std::vector<Making> makings);
+  Result<std::vector<std::shared_ptr<Batch>>> take_batches();
   Status launch();
 
   int depth_ = 0;

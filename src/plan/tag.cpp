@@ -11,6 +11,9 @@ constexpr int kReduceShift = 8;
 constexpr int kCallShift = 11;
 constexpr int kHashShift = 21;
 constexpr uint32_t kCallMask = 0x3ff;
+// Of send and receive, behind the bits of the collective: the bytes, or a hash of many.
+constexpr int kBytesShift = 4;
+constexpr uint64_t kBytesHashed = uint64_t{1} << 27;
 
 uint32_t hash_of(const Request& request) {
   const Limits& limits = request.limits;
@@ -24,10 +27,17 @@ uint32_t hash_of(const Request& request) {
   return static_cast<uint32_t>((mixed * 0xbf58476d1ce4e5b9u) >> 53);  // 11 bits
 }
 
+uint32_t tag_of_message(const Request& request) {
+  const uint64_t bytes = request.count * size_of(request.type);
+  const uint64_t told =
+      bytes < kBytesHashed ? bytes : kBytesHashed | (bytes * 0x9e3779b97f4a7c15u) >> 37;
+  return kPointToPoint | static_cast<uint32_t>(told) << kBytesShift;
+}
+
 }  // namespace
 
 uint32_t tag_of(const Request& request, uint64_t call) {
-  if (is_point_to_point(request.collective)) return kPointToPoint;
+  if (is_point_to_point(request.collective)) return tag_of_message(request);
   const uint32_t reduce = reduces(request.collective) ? static_cast<uint32_t>(request.reduce) : 0;
   return static_cast<uint32_t>(request.collective) |
          static_cast<uint32_t>(request.type) << kTypeShift | reduce << kReduceShift |
@@ -36,7 +46,11 @@ uint32_t tag_of(const Request& request, uint64_t call) {
 
 std::string describe_tag(uint32_t tag) {
   const uint32_t collective = tag & 15;
-  if (collective == kPointToPoint) return "send/receive";
+  if (collective == kPointToPoint) {
+    const uint32_t bytes = tag >> kBytesShift;
+    return bytes < kBytesHashed ? fmt::format("send/receive of {} bytes", bytes)
+                                : "send/receive of another size";
+  }
   const uint32_t type = tag >> kTypeShift & 15;
   const uint32_t reduce = tag >> kReduceShift & 7;
   if (collective >= kCollectiveCount || type >= kDataTypeCount || reduce >= kReduceKindCount)

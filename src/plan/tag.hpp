@@ -10,8 +10,8 @@
 namespace strait {
 
 // Collectives: kind, type, reduction, the call's number on its communicator (10 bits), a hash of
-// count, root and limits (11 bits). Send and receive share one tag: they pair by order and agree on
-// bytes only.
+// count, root and limits (11 bits). Send and receive that pair share one tag: they agree on bytes
+// only, which it holds (a hash of 128 MiB and more).
 uint32_t tag_of(const Request& request, uint64_t call);
 
 // "all_reduce float sum (call 17)"; call numbers are modulo 1024.

@@ -50,6 +50,13 @@ void limit_unacknowledged(int fd, int64_t timeout_ms) {
              static_cast<int>(std::min<int64_t>(timeout_ms, INT_MAX)));
 }
 
+void set_traffic_class(int fd, int64_t traffic_class) {
+  if (traffic_class < 0) return;
+  // One of the two is the socket's family.
+  set_option(fd, IPPROTO_IP, IP_TOS, static_cast<int>(traffic_class));
+  set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, static_cast<int>(traffic_class));
+}
+
 Address local_address(int fd) {
   return name_of(fd, getsockname);
 }

@@ -17,6 +17,8 @@ Result<UniqueFd> open_socket(int family);
 void tune_socket(int fd);
 // Gives up a connection whose sent bytes nobody acknowledged for so long.
 void limit_unacknowledged(int fd, int64_t timeout_ms);
+// The traffic class (TOS) of what the socket sends; -1 leaves the system's.
+void set_traffic_class(int fd, int64_t traffic_class);
 Address local_address(int fd);
 Address remote_address(int fd);
 

@@ -57,6 +57,7 @@ class TcpTransport final : public Transport {
       STRAIT_ASSIGN(net::Connection connection,
                     dial(spec.destination, peer_address, net::Service::kLink, note, deadline));
       net::limit_unacknowledged(connection.fd.get(), context_.config.timeout_ms);
+      net::set_traffic_class(connection.fd.get(), context_.config.traffic_class);
       parts.remote = connection.remote;
       parts.fds.push_back(std::move(connection.fd));
     }
@@ -70,6 +71,8 @@ class TcpTransport final : public Transport {
     tcp::LinkParts parts = parts_of(spec);
     parts.remote = offer.remote;
     parts.fds = std::move(offer.fds);
+    for (const UniqueFd& fd : parts.fds)
+      net::set_traffic_class(fd.get(), context_.config.traffic_class);
     return tcp::make_recv_link(std::move(parts));
   }
 
