@@ -7,6 +7,7 @@ namespace {
 constexpr Collective kAllReduce = {
     .program = "all_reduce_perf",
     .reduces = true,
+    .adds_in_order = true,
     .layout = whole_layout,
     .result = whole_sum,
     .run =

@@ -58,6 +58,7 @@ struct Call {
 struct Collective {
   const char* program;          // "all_reduce_perf"
   bool reduces = false;         // has an operation: -o counts, results are held against a sum
+  bool adds_in_order = false;   // by rank in each rack, then by rack; otherwise in any order
   bool rooted = false;          // has a root: -r counts
   bool same_everywhere = true;  // every rank receives the same
   bool in_place = true;         // may run in place; otherwise those columns repeat out of place

@@ -48,7 +48,6 @@ std::vector<Column> side_columns(const Options& options, bool with_bound) {
                          return fitted(side.each->statistics.*member, 9);
                        }});
   };
-  if (with_bound) columns.push_back({7, "bound", "(%)", show_bound});
   if (options.per_iteration) {
     add("i_min", "(us)", &Statistics::min_us);
     add("i_max", "(us)", &Statistics::max_us);
@@ -59,6 +58,7 @@ std::vector<Column> side_columns(const Options& options, bool with_bound) {
     add("p50", "(us)", &Statistics::p50_us);
     add("p99", "(us)", &Statistics::p99_us);
   }
+  if (with_bound) columns.push_back({7, "bound", "(%)", show_bound});
   return columns;
 }
 

@@ -57,9 +57,10 @@ struct Iterations {
 // One of the two halves of a row.
 struct Side {
   double time_us = 0;
+  double slowest_us = 0;      // of the ranks, however -a combines them
   double algorithm_gbps = 0;  // GB/s
   double bus_gbps = 0;
-  std::optional<double> bound_percent;  // the shortest possible time over the time; if it is known
+  std::optional<double> bound_percent;  // the shortest possible time over the slowest rank's
   std::optional<uint64_t> wrong;        // absent where nothing was checked
   std::optional<Iterations> each;       // where they were timed
 };

@@ -14,11 +14,15 @@
 namespace strait::perf {
 namespace {
 
-// The algorithms whose order of addition is not the documented one.
-bool order_is_free() {
-  const char* algorithm = std::getenv("STRAIT_ALGO");
-  if (algorithm == nullptr) return false;
-  return std::strcmp(algorithm, "ring") == 0 || std::strcmp(algorithm, "tree") == 0;
+// Whether the user asks for algorithms whose order of addition is not the documented one.
+bool asks_for_other_orders() {
+  for (const char* name : {"STRAIT_ALGO", "NCCL_ALGO"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    for (const char* word : {"ring", "tree", "^"})
+      if (::strcasestr(value, word) != nullptr) return true;
+  }
+  return false;
 }
 
 std::string in_force(const std::string& option, const char* variable, const char* otherwise) {
@@ -70,12 +74,16 @@ Status Session::open_reports() {
   return {};
 }
 
+bool Session::order_is_known() const {
+  return plan_.collective.adds_in_order && !asks_for_other_orders();
+}
+
 std::string Session::check_in_words() const {
   if (!plan_.collective.reduces) return "bit for bit";
   if (plan_.source.exact_in_any_order())
     return "bit for bit (averages: within two units of the last place)";
-  if (!order_is_free()) return "bit for bit (averages and mulsum of floats: within rounding)";
-  return "within rounding: STRAIT_ALGO adds in an order of its own";
+  if (order_is_known()) return "bit for bit (averages and mulsum of floats: within rounding)";
+  return "within rounding: the order of addition is the algorithm's";
 }
 
 Result<BoundRule> Session::bound_rule(const std::vector<RankPlace>& places) const {
@@ -102,7 +110,8 @@ Preamble Session::preamble(std::vector<RankPlace> places, const BoundRule& bound
   preamble.check = check_in_words();
   if (bound.bytes_per_us > 0)
     preamble.bound = fmt::format(
-        "{:g} us + bytes that a rack must send, not compressed / {:g} MB/s, as part of the time",
+        "{:g} us + bytes that a rack must send, not compressed / {:g} MB/s; the column shows it as "
+        "part of the slowest rank's time",
         bound.latency_us, bound.bytes_per_us);
   preamble.notes = options.notes;
   if (!plan_.collective.in_place)
@@ -160,7 +169,7 @@ ExitCode Session::measure(const std::vector<RankPlace>& places, const BoundRule&
     domain_of.push_back(place.domain);
     world_rank.push_back(place.rank);
   }
-  const Reference reference(plan_.source, domain_of, order_is_free());
+  const Reference reference(plan_.source, domain_of, !order_is_known());
   Team team(launcher_, options.threads, [this](const Status& status) { fail(status); });
   Alarm alarm(options.timeout_s, [this] {
     stop(ExitCode::kTimeout,

@@ -35,6 +35,7 @@ class Session {
  private:
   Status open_reports();
   Preamble preamble(std::vector<RankPlace> places, const BoundRule& bound) const;
+  bool order_is_known() const;
   std::string check_in_words() const;
   // How much may leave a rack, if that is known and there are racks.
   Result<BoundRule> bound_rule(const std::vector<RankPlace>& places) const;

@@ -72,7 +72,9 @@ Side Worker::side_of(const Bench& bench, const Times& times) const {
   Side side;
   const double own_us =
       (options.cpu_time ? times.enqueue_us : times.elapsed_us) / options.aggregate;
-  side.time_us = combine(context_.team.exchange<double>(thread_, std::span(&own_us, 1)));
+  const auto all_us = context_.team.exchange<double>(thread_, std::span(&own_us, 1));
+  side.time_us = combine(all_us);
+  side.slowest_us = *std::max_element(all_us.begin(), all_us.end());
   if (options.times_each_iteration()) add_iterations(times, &side);
   const Shape& shape = bench.shape();
   const uint64_t moved =
@@ -217,8 +219,8 @@ Result<Row> Worker::measure(const Test& test, uint64_t* errors) {
   bench.destroy_operations();
   if (thread_ == 0) context_.alarm.disarm();
   for (Side* side : {&row.out_of_place, &row.in_place})
-    if (row.bound_us > 0 && side->time_us > 0)
-      side->bound_percent = 100 * row.bound_us / side->time_us;
+    if (row.bound_us > 0 && side->slowest_us > 0)
+      side->bound_percent = 100 * row.bound_us / side->slowest_us;
   if (reports() && collective.footnotes != nullptr)
     row.footnotes = collective.footnotes(bench.shape(), row.out_of_place.time_us);
   *errors += row.out_of_place.wrong.value_or(0) + row.in_place.wrong.value_or(0) + differing;

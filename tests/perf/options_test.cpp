@@ -83,7 +83,9 @@ TEST(Options, TakeEveryFlagOfNcclTests) {
   EXPECT_THAT(options.kinds, ElementsAre(ReduceKind::kAvg));
   EXPECT_THAT(options.types, ElementsAre(DataType::kFloat16));
   EXPECT_TRUE(options.null_stream && options.cpu_time && options.unalign && options.per_iteration);
-  EXPECT_EQ(options.notes.size(), 2u);  // -R 1 and -x change nothing on hosts
+  EXPECT_EQ(options.notes.size(), 1u);  // -x changes nothing on hosts
+  EXPECT_EQ(options.local_register, 1);
+  EXPECT_EQ(options.cta_policy, 1);
   EXPECT_EQ(options.json_path, "out.json");
 }
 
@@ -110,14 +112,17 @@ TEST(Options, RefuseWhatTheyDoNotKnow) {
   EXPECT_THAT(refused({"-J", "out.txt"}), HasSubstr(".json"));
   EXPECT_THAT(refused({"--data", "gradients"}), HasSubstr("gradients"));
   EXPECT_THAT(refused({"--compress", "zip"}), HasSubstr("zip"));
-  EXPECT_THAT(refused({"--link-rate", "fast"}), HasSubstr("fast"));
+  EXPECT_THAT(refused({"--link-rate", "fast"}), HasSubstr("--link-rate"));
+  EXPECT_THAT(refused({"--bound-rate", "fast"}), HasSubstr("--bound-rate"));
+  EXPECT_THAT(refused({"--bound-latency", "-1"}), HasSubstr("--bound-latency"));
   EXPECT_THAT(refused({"-K", "20"}), HasSubstr("-K"));
 }
 
 TEST(Options, RefuseWhatOnlyGpusCanDo) {
-  EXPECT_THAT(refused({"-G", "1"}, ExitCode::kNotImplemented), HasSubstr("-G needs a GPU"));
-  EXPECT_THAT(refused({"-D", "1"}, ExitCode::kNotImplemented), HasSubstr("-D needs a GPU"));
-  EXPECT_THAT(refused({"-R", "2"}, ExitCode::kNotImplemented), HasSubstr("-R 2 needs a GPU"));
+  EXPECT_THAT(refused({"-G", "4"}, ExitCode::kNotImplemented),
+              HasSubstr("-G 4: there are no CUDA graphs on host devices"));
+  EXPECT_THAT(refused({"-D", "1"}, ExitCode::kNotImplemented),
+              HasSubstr("-D 1: there are no device kernels on host devices"));
 }
 
 TEST(Options, HelpIsASuccess) {
@@ -145,6 +150,14 @@ TEST(Options, ReadTheBandwidthFloorStrictly) {
   EXPECT_EQ(*parse_bandwidth_floor("0.25"), 0.25);
   EXPECT_THAT(parse_bandwidth_floor("fast").status().message(), HasSubstr("NCCL_TESTS_MIN_BW"));
   EXPECT_FALSE(parse_bandwidth_floor("-3").ok());
+}
+
+TEST(Options, ReadTheFirstDevice) {
+  EXPECT_EQ(*parse_first_device(nullptr, 5), -1);
+  EXPECT_EQ(*parse_first_device("3", 5), 3);
+  EXPECT_EQ(*parse_first_device("r/3", 5), 1);
+  for (const char* bad : {"", "r/0", "r/", "-1", "two"})
+    EXPECT_THAT(parse_first_device(bad, 0).status().message(), HasSubstr("NCCL_TESTS_DEVICE"));
 }
 
 TEST(Sweep, StepsByFactorOrBytes) {

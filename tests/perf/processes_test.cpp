@@ -1,10 +1,7 @@
-// The measuring program in several processes, under each launcher there is.
+// A measuring program in several processes, under each launcher there is.
+#include "perf/processes.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-
 #include "perf/run_command.hpp"
 
 namespace strait::perf {
@@ -15,32 +12,12 @@ using ::testing::HasSubstr;
 
 constexpr const char* kArguments = " -b 1K -e 64K -f 64 -n 3 -d bfloat16";
 
-int next_port() {
-  static int port = 10'000 + static_cast<int>(::getpid()) % 20'000;  // below those of clients
-  return ++port;
-}
-
-// Four processes with torchrun's variables; each line of theirs begins with "rank N".
 std::string four_processes(const std::string& arguments, const std::string& master = "127.0.0.1") {
-  const std::string port = std::to_string(next_port());
-  std::string script;
-  for (int rank = 3; rank >= 0; --rank) {
-    const std::string name = std::to_string(rank);
-    script += "(RANK=" + name + " WORLD_SIZE=4 LOCAL_RANK=" + name + " MASTER_ADDR=" + master +
-              " MASTER_PORT=" + port + " " + kProgram + " " + arguments + "; echo rank " + name +
-              " ended with $?) & ";
-  }
-  return script + "wait";
+  return in_processes(4, kProgram + " " + arguments, master);
 }
 
 bool has_program(const char* name) {
   return run_command(std::string("command -v ") + name).exit_code == 0;
-}
-
-long occurrences(const std::string& text, const std::string& word) {
-  long count = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
 }
 
 TEST(Processes, MeetUnderTorchrunsVariables) {

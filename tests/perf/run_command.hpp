@@ -21,7 +21,11 @@ struct Finished {
   std::string output;  // standard output and standard error
 };
 
-inline const std::string kProgram = STRAIT_BINARY_DIR "/bin/all_reduce_perf";
+// "all_reduce" -> the path of all_reduce_perf.
+inline std::string program(const std::string& name) {
+  return STRAIT_BINARY_DIR "/bin/" + name + "_perf";
+}
+inline const std::string kProgram = program("all_reduce");
 
 inline Finished run_command(const std::string& text, int limit_s = 60) {
   std::array<int, 2> ends{};
