@@ -1,4 +1,5 @@
-// Between the 128 bytes of an ncclUniqueId and their meaning. Pure.
+// Between the 128 bytes of an ncclUniqueId and their meaning, for the calls that take or give one.
+// Pure; any thread.
 #pragma once
 
 #include <cstring>

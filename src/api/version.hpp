@@ -1,4 +1,5 @@
-// The level of NCCL that this library says it has. Pure.
+// The level of NCCL that this library says it has: that of nccl.h, unless STRAIT_NCCL_VERSION says
+// another. Pure; any thread.
 #pragma once
 
 #include <string_view>

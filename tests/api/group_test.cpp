@@ -194,7 +194,8 @@ TEST(Mismatch, OtherCollectivesAndOtherTypesAreNamed) {
     const ncclResult_t result =
         ncclAllReduce(values.data(), values.data(), 100, type, ncclSum, comm, nullptr);
     EXPECT_TRUE(result == ncclInvalidUsage || result == ncclRemoteError) << result;
-    EXPECT_THAT(ncclGetLastError(comm), testing::AllOf(HasSubstr("float sum"), HasSubstr("double sum")));
+    EXPECT_THAT(ncclGetLastError(comm),
+                testing::AllOf(HasSubstr("float sum"), HasSubstr("double sum")));
   });
 }
 
