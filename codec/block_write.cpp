@@ -5,6 +5,7 @@
 #include "codec/bytes.hpp"
 #include "codec/choose.hpp"
 #include "codec/sparse.hpp"
+#include "codec/user_tables.hpp"
 
 namespace strait::codec {
 namespace {
@@ -197,7 +198,7 @@ void set_full_planes(const Shape& shape, BlockChoice& block) {
 
 bool use_table(const Shape& shape, const Kernels& kernels, const BlockParts& parts, uint32_t index,
                int mean, LanePieces& pieces, uint8_t* list, BlockChoice& block) {
-  const ExponentTable& table = kTables[index];
+  const ExponentTable& table = *exponent_table(index);
   const auto top = static_cast<uint32_t>(mean + table.above);
   uint8_t symbols[kBlockValues];
   const size_t bytes =

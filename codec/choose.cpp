@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codec/user_tables.hpp"
+
 namespace strait::codec {
 namespace {
 
@@ -40,25 +42,24 @@ Window choose_window(const Shape& shape, const Kernels& kernels, const uint8_t* 
 TableChoice choose_table(const Kernels& kernels, const uint8_t* bytes, bool zero_is_below,
                          const ExponentBins& bins) {
   uint16_t counts[kPriced];
-  uint32_t counted = 0;
-  for (int k = 0; k < kBins; ++k) {
-    counts[k] = bins.count[k];
-    counted += counts[k];
-  }
-  uint16_t& zeros = counts[kPriced - 2];
-  zeros = 0;
-  const int zero_bin = bins.top & 255;
-  if (zero_bin < kBins) {
-    if (!zero_is_below) zeros = counts[zero_bin];
-    counted -= counts[zero_bin];
-    counts[zero_bin] = 0;
-  } else if (!zero_is_below && counted < kBlockValues) {
-    zeros = static_cast<uint16_t>(kernels.count_zeros(bytes, kBlockValues, 0xFF));
-  }
-  counts[kPriced - 1] = static_cast<uint16_t>(kBlockValues - counted - zeros);
+  uint32_t zeros = 0;
+  if (!zero_is_below) zeros = static_cast<uint32_t>(kernels.count_zeros(bytes, kBlockValues, 0xFF));
+  price_counts(bins.count, bins.top, zeros, counts);
   TableChoice choice;
   choice.table = kernels.cheapest_table(counts, choice.bits);
+  if (has_user_tables()) try_user_tables(counts, choice.table, choice.bits);
   return choice;
+}
+
+void price_counts(const uint16_t bins[kBins], int top, uint32_t zeros, uint16_t counts[kPriced]) {
+  uint32_t rest = kBlockValues - zeros;
+  const int zero_bin = top & 255;
+  for (int k = 0; k < kBins; ++k) {
+    counts[k] = k == zero_bin ? uint16_t{0} : bins[k];
+    rest -= counts[k];
+  }
+  counts[kPriced - 2] = static_cast<uint16_t>(zeros);
+  counts[kPriced - 1] = static_cast<uint16_t>(rest);
 }
 
 }  // namespace strait::codec

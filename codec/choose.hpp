@@ -18,6 +18,8 @@ struct TableChoice {
   uint32_t table = 0;
   uint32_t bits = 0;  // about; what bins do not hold is taken for escapes
 };
+// What tables have prices of (kPriced), out of a full block's bins from top down and its zeros.
+void price_counts(const uint16_t bins[kBins], int top, uint32_t zeros, uint16_t counts[kPriced]);
 TableChoice choose_table(const Kernels& kernels, const uint8_t* bytes, bool zero_is_below,
                          const ExponentBins& bins);
 

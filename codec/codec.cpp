@@ -54,6 +54,11 @@ size_t encode_payload(const Shape& shape, Mode mode, const std::byte* values, si
 }
 
 Status damaged(DataType type, const char* what) {
+  if (what == kTableMissing)
+    return error(Code::kInvalidUsage,
+                 "a chunk of {} cannot be decoded: {}; install the same tables on all ranks before "
+                 "they communicate",
+                 name_of(type), what);
   return error(Code::kInternalError,
                "a chunk of {} is damaged: {}; look for a faulty link, or for a peer of another "
                "version",

@@ -4,6 +4,7 @@
 
 #include "codec/block.hpp"
 #include "codec/sparse.hpp"
+#include "codec/user_tables.hpp"
 
 namespace strait::codec {
 namespace {
@@ -41,6 +42,8 @@ void TileSurvey::take(const Shape& shape, const Kernels& kernels, const uint8_t*
     planes += full_plane_bytes(shape);
   }
   kernels.choose_tables(counts_, shape.exponent_bits, choices_);
+  if (has_user_tables())
+    for (size_t block = 0; block < blocks; ++block) choose_user_table(block);
   constexpr size_t kPlane = bit_bytes(kBlockValues);
   for (size_t block = 0; block < blocks; ++block) {
     const size_t window_bytes = choices_.window_bytes[block];
@@ -49,6 +52,15 @@ void TileSurvey::take(const Shape& shape, const Kernels& kernels, const uint8_t*
                        window_bytes > kPlane && window_bytes <= 5 * kPlane;
     certain_[block] = certain_[block] && known && choices_.table_bits[block] / 8u < window_bytes;
   }
+}
+
+void TileSurvey::choose_user_table(size_t block) {
+  uint16_t counts[kPriced];
+  price_counts(counts_.bins[block], counts_.top[block], counts_.zeros[block], counts);
+  uint32_t table = choices_.table[block], bits = choices_.table_bits[block];
+  try_user_tables(counts, table, bits);
+  choices_.table[block] = static_cast<uint16_t>(table);
+  choices_.table_bits[block] = static_cast<uint16_t>(bits);
 }
 
 }  // namespace strait::codec

@@ -25,6 +25,8 @@ class TileSurvey {
   uint8_t* exponents(size_t block) { return exponents_ + block * kBlockValues; }
 
  private:
+  void choose_user_table(size_t block);
+
   size_t blocks_ = 0;
   bool certain_[kTileBlocks];
   TileCounts counts_ = {};

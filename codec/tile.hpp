@@ -17,6 +17,9 @@ namespace strait::codec {
 size_t encode_tile(const Shape& shape, const Kernels& kernels, Mode mode, const void* values,
                    size_t n, std::byte* out, size_t room);
 
+// What is wrong where a chunk needs a table of the user that is not here.
+inline constexpr char kTableMissing[] = "it is coded by a table of the user that is not here";
+
 // Reads block after block of a tile. Every size is checked when it is opened, so that reading stays
 // within it.
 class TileReader {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codec/bytes.hpp"
+#include "codec/user_tables.hpp"
 
 namespace strait::codec {
 namespace {
@@ -23,6 +24,15 @@ void load_record(const Shape& shape, size_t block, size_t blocks, const uint8_t*
   record.low = 0;
   if (shape.low_bytes() == 1) record.low = tile[block];
   if (shape.low_bytes() == 2) record.low = load<uint16_t>(tile + 2 * block);
+}
+
+// As check_record, which knows only the tables that are built in.
+const char* check_any_record(const Shape& shape, BlockRecord record, size_t n) {
+  if (record.method() >= kFirstUserTable) {
+    if (exponent_table(record.method() - kMethodTable) == nullptr) return kTableMissing;
+    record.kind = static_cast<uint8_t>((record.kind & ~63) | kMethodTable);
+  }
+  return check_record(shape, record, n);
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ const char* TileReader::open(const Shape& shape, const Kernels& kernels,
       plane_bytes_[block] = static_cast<uint32_t>(kBlockValues + usual * bit_bytes(kBlockValues));
       list_bytes += record.list;
     } else {
-      if (const char* wrong = check_record(shape, record, count)) return wrong;
+      if (const char* wrong = check_any_record(shape, record, count)) return wrong;
       plane_bytes_[block] = static_cast<uint32_t>(plane_bytes_of(shape, record, count));
       list_bytes += list_bytes_of(shape, record);
       if (record.method() >= kMethodTable) table_[tables_++] = record.method() - kMethodTable;
@@ -112,7 +122,7 @@ void TileReader::read_symbols(TileReader* readers, size_t count) {
 }
 
 SymbolRead TileReader::symbols_of(size_t block) {
-  return {&kTables[table_[block]].code, stream_copy_, &exponent_position_,
+  return {&exponent_table(table_[block])->code, stream_copy_, &exponent_position_,
           symbols_ + block * kBlockValues};
 }
 

@@ -1,16 +1,11 @@
 // How the tables are built from tables.inc, which fit.py makes: for tables.cpp, and for kernels,
-// which keep tables of their own. All of it runs in the compiler.
+// which keep tables of their own. All of it runs in the compiler, but for tables of the user.
 #pragma once
 
 #include "codec/tables/tables.hpp"
 
 namespace strait::codec::tables {
-struct ExponentCode {
-  uint8_t above;
-  uint8_t near[kNearSymbols];
-  uint8_t zero;
-  uint8_t escape;
-};
+
 struct LowCode {
   uint8_t length[17];
 };
@@ -52,21 +47,23 @@ constexpr bool is_sound(const PrefixCode& code) {
   return true;
 }
 
+constexpr ExponentTable make_table(const ExponentCode& row) {
+  uint8_t lengths[kSymbols] = {};
+  for (int s = 0; s < kNearSymbols; ++s) lengths[s] = row.near[s];
+  lengths[kSymbolZero] = row.zero;
+  lengths[kSymbolEscape] = row.escape;
+  ExponentTable table;
+  table.code = make_code(lengths, kSymbols);
+  table.above = row.above;
+  for (int s = 0; s < kSymbols; ++s)
+    table.near[s] = static_cast<uint8_t>(s < kNearSymbols && row.near[s] ? s : kSymbolEscape);
+  table.zero = row.zero ? kSymbolZero : kSymbolEscape;
+  return table;
+}
+
 constexpr std::array<ExponentTable, kExponentTables> make_tables() {
   std::array<ExponentTable, kExponentTables> tables;
-  for (int t = 0; t < kExponentTables; ++t) {
-    const ExponentCode& row = kExponentCodes[t];
-    uint8_t lengths[kSymbols] = {};
-    for (int s = 0; s < kNearSymbols; ++s) lengths[s] = row.near[s];
-    lengths[kSymbolZero] = row.zero;
-    lengths[kSymbolEscape] = row.escape;
-    ExponentTable& table = tables[t];
-    table.code = make_code(lengths, kSymbols);
-    table.above = row.above;
-    for (int s = 0; s < kSymbols; ++s)
-      table.near[s] = static_cast<uint8_t>(s < kNearSymbols && row.near[s] ? s : kSymbolEscape);
-    table.zero = row.zero ? kSymbolZero : kSymbolEscape;
-  }
+  for (int t = 0; t < kExponentTables; ++t) tables[t] = make_table(kExponentCodes[t]);
   return tables;
 }
 
@@ -76,19 +73,19 @@ constexpr std::array<PrefixCode, kLowTables> make_low_codes() {
   return codes;
 }
 
+// Bits of one value of what a histogram counts in place k (kPriced).
+constexpr uint16_t price_of(const ExponentCode& row, int k) {
+  const auto escape = static_cast<uint16_t>(row.escape + 8);
+  if (k == kPriced - 2) return row.zero ? row.zero : escape;
+  const int symbol = k + row.above - 6;
+  const bool coded = k < kPriced - 2 && symbol >= 0 && symbol < kNearSymbols && row.near[symbol];
+  return coded ? row.near[symbol] : escape;
+}
+
 constexpr Prices make_prices() {
   Prices prices = {};
-  for (int t = 0; t < kExponentTables; ++t) {
-    const ExponentCode& row = kExponentCodes[t];
-    const auto escape = static_cast<uint16_t>(row.escape + 8);
-    for (int k = 0; k < kPriced - 2; ++k) {
-      const int symbol = k + row.above - 6;
-      const bool coded = symbol >= 0 && symbol < kNearSymbols && row.near[symbol] != 0;
-      prices[k][t] = coded ? row.near[symbol] : escape;
-    }
-    prices[kPriced - 2][t] = row.zero ? row.zero : escape;
-    prices[kPriced - 1][t] = escape;
-  }
+  for (int t = 0; t < kExponentTables; ++t)
+    for (int k = 0; k < kPriced; ++k) prices[k][t] = price_of(kExponentCodes[t], k);
   return prices;
 }
 

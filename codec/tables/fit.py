@@ -6,7 +6,11 @@ table is the best length-limited code for its blocks, and so on until little cha
 drawn from distributions that tensors resemble; no measured tensor is needed. `--score
 FILE.safetensors ...` says how the tables do on real ones.
 
+`--fit FILE.safetensors ...` makes tables of the user instead, from the tensors of those files, and
+prints them as install_table() (codec/user_tables.hpp) takes them.
+
 Needs numpy.  usage: fit.py [--score FILE ...] [--write]
+                     fit.py --fit FILE ... [--tables N]
 """
 import argparse
 import heapq
@@ -252,32 +256,54 @@ def read_safetensors(path):
     return tensors[0]['dtype'], b''.join(parts)
 
 
-def score(path, tables, low_tables):
+def file_histograms(path):
+    """The blocks of a file's tensors, and the data when it is of floats."""
     kind, data = read_safetensors(path)
     if kind == 'BF16':
-        exponents, bits = np.frombuffer(data, np.uint16).astype(int) >> 7 & 255, 16
+        exponents = np.frombuffer(data, np.uint16).astype(int) >> 7 & 255
     elif kind == 'F16':
-        exponents, bits = np.frombuffer(data, np.uint16).astype(int) >> 10 & 31, 16
+        exponents = np.frombuffer(data, np.uint16).astype(int) >> 10 & 31
     else:
-        exponents, bits = np.frombuffer(data, np.uint32).astype(int) >> 23 & 255, 32
-    blocks = np.array(histograms(exponents))
+        exponents = np.frombuffer(data, np.uint32).astype(int) >> 23 & 255
+    return np.array(histograms(exponents)), np.frombuffer(data, np.uint32) if kind == 'F32' else None
+
+
+def own_entropy(blocks):
+    return np.where(blocks > 0, -blocks * np.log2(np.maximum(blocks, 1) / BLOCK), 0).sum(1)
+
+
+def score(path, tables, low_tables):
+    blocks, words = file_histograms(path)
     costs = blocks @ np.array([price(t) for t in tables]).T
-    own = np.where(blocks > 0, -blocks * np.log2(np.maximum(blocks, 1) / BLOCK), 0).sum(1)
     print(f'{pathlib.Path(path).name}: exponent {costs.min(1).mean() / BLOCK:.3f} bits, '
-          f'each block\'s own entropy {own.mean() / BLOCK:.3f}, tables used '
+          f'each block\'s own entropy {own_entropy(blocks).mean() / BLOCK:.3f}, tables used '
           f'{len(np.unique(costs.argmin(1)))}')
-    if kind == 'F32':
-        low = np.array(low_histograms(np.frombuffer(data, np.uint32)))
+    if words is not None:
+        low = np.array(low_histograms(words))
         cost = (low @ np.array([price_low(t) for t in low_tables]).T).min(1)
         print(f'    low half {cost.mean() / BLOCK:.3f} bits of 16')
+
+
+def row(table):
+    above, lengths, zero, escape = table
+    return f'{{{above}, {{{", ".join(map(str, lengths))}}}, {zero}, {escape}}}'
+
+
+def fit_user_tables(paths, count):
+    blocks = np.concatenate([file_histograms(path)[0] for path in paths])
+    tables = cluster(blocks, count, fit_table, price)
+    costs = (blocks @ np.array([price(t) for t in tables]).T).min(1)
+    print(f'// {len(blocks)} blocks of {", ".join(pathlib.Path(p).name for p in paths)}: '
+          f'{costs.mean() / BLOCK:.3f} bits an exponent')
+    for number, table in enumerate(tables):
+        print(f'install_table({48 + number}, {row(table)});')
 
 
 def write(path, tables, low_tables):
     lines = ['// Made by fit.py. Each row: exponents above the mean, code lengths of 14 exponents',
              '// from the top down (0: escaped), of zero (0: escaped), of the escape.',
              'constexpr ExponentCode kExponentCodes[] = {']
-    for above, lengths, zero, escape in tables:
-        lines.append(f'    {{{above}, {{{", ".join(map(str, lengths))}}}, {zero}, {escape}}},')
+    lines += [f'    {row(table)},' for table in tables]
     lines += ['};', '', '// Code lengths of 0 to 16 trailing zeros in the low half of a float.',
               'constexpr LowCode kLowCodes[] = {']
     for lengths in low_tables:
@@ -291,14 +317,18 @@ def main():
     parser.add_argument('--score', nargs='*', default=[])
     parser.add_argument('--blocks', type=int, default=1200)
     parser.add_argument('--write', action='store_true')
+    parser.add_argument('--fit', nargs='+', default=[])
+    parser.add_argument('--tables', type=int, default=4, choices=range(1, 17), metavar='1..16')
     arguments = parser.parse_args()
+    if arguments.fit:
+        fit_user_tables(arguments.fit, arguments.tables)
+        return
     blocks = synthetic_blocks(arguments.blocks)
     tables = cluster(blocks, TABLES, fit_table, price)
     low_tables = cluster(synthetic_low_blocks(12), LOW_TABLES, fit_low, price_low)
-    own = np.where(blocks > 0, -blocks * np.log2(np.maximum(blocks, 1) / BLOCK), 0).sum(1)
     costs = (blocks @ np.array([price(t) for t in tables]).T).min(1)
     print(f'{len(blocks)} synthetic blocks: {costs.mean() / BLOCK:.3f} bits, '
-          f'own entropy {own.mean() / BLOCK:.3f}')
+          f'own entropy {own_entropy(blocks).mean() / BLOCK:.3f}')
     for path in arguments.score:
         score(path, tables, low_tables)
     if arguments.write:

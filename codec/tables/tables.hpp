@@ -38,6 +38,15 @@ struct alignas(64) ExponentTable {
   uint8_t zero = kSymbolEscape;  // the symbol of exponent zero
 };
 
+// Code lengths: of exponents from `above` above the mean down (0: escaped), of exponent zero (0:
+// escaped), of the escape.
+struct ExponentCode {
+  uint8_t above;
+  uint8_t near[kNearSymbols];
+  uint8_t zero;
+  uint8_t escape;
+};
+
 extern const std::array<ExponentTable, kExponentTables> kTables;
 extern const std::array<PrefixCode, kLowTables> kLowCodesByTable;
 
