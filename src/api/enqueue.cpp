@@ -58,6 +58,7 @@ Result<Operation> check(const Arguments& arguments, const CallConfig& config, Ha
   Operation operation = make_operation(request, comm.rank_count(), reduction.scalar.data(),
                                        arguments.input, arguments.output);
   operation.wires = config.wires;
+  operation.scalar_place = reduction.scalar_place;
   return operation;
 }
 

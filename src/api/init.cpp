@@ -2,6 +2,7 @@
 // ncclCommInitAll.
 
 #include <cstring>
+#include <optional>
 
 #include "api/export.hpp"
 #include "api/making.hpp"
@@ -35,7 +36,8 @@ Status check_ranks(int rank, int rank_count) {
 
 // One rank of a communicator of its own.
 Status submit_rank(ncclComm_t* out, std::vector<UniqueId> ids, Meeting meeting,
-                   const Config& config, int device) {
+                   const Config& config, std::optional<int> ordinal) {
+  STRAIT_ASSIGN(const Device device, device_of_caller(config, ordinal));
   // A meeting point that the setting fixes is one, however often it is named.
   if (ids.front().fixed_root) ids.resize(1);
   meeting.id = ids[static_cast<size_t>(meeting.rank) % ids.size()];
@@ -72,7 +74,7 @@ Status init_rank(ncclComm_t* out, int rank_count, std::span<const ncclUniqueId> 
     report_failure(meeting, config.status());
     return config.status();
   }
-  return submit_rank(out, std::move(ids), meeting, *config, 0);
+  return submit_rank(out, std::move(ids), meeting, *config, std::nullopt);
 }
 
 Status init_scalable(ncclComm_t* out, int rank_count, int rank, int id_count,

@@ -9,7 +9,7 @@ namespace strait::api {
 
 Result<Reduction> find_reduction(int op, DataType type, Handle& handle) {
   if (op >= ncclSum && op < ncclNumOps)
-    return Reduction{.kind = static_cast<ReduceKind>(op), .scalar = {}};
+    return Reduction{.kind = static_cast<ReduceKind>(op), .scalar = {}, .scalar_place = nullptr};
   std::lock_guard lock(handle.mutex);
   const auto found = handle.operations.find(op);
   if (found == handle.operations.end())
@@ -19,8 +19,12 @@ Result<Reduction> find_reduction(int op, DataType type, Handle& handle) {
   if (user.type != type)
     return error(Code::kInvalidArgument, "the operation was made for {} but the call has {}",
                  name_of(user.type), name_of(type));
-  Reduction reduction{.kind = ReduceKind::kPreMulSum, .scalar = user.scalar};
-  if (user.scalar_place != nullptr)
+  Reduction reduction{
+      .kind = ReduceKind::kPreMulSum, .scalar = user.scalar, .scalar_place = nullptr};
+  if (user.scalar_place == nullptr) return reduction;
+  if (handle.comm->device().gpu)
+    reduction.scalar_place = user.scalar_place;
+  else
     std::memcpy(reduction.scalar.data(), user.scalar_place, size_of(type));
   return reduction;
 }

@@ -13,6 +13,7 @@ namespace strait::api {
 struct Reduction {
   ReduceKind kind;
   std::array<std::byte, 8> scalar;  // of a pre-mul-sum: one element
+  const void* scalar_place;  // on a GPU: where it lies when the call runs; null: `scalar` holds it
 };
 
 // Refuses an operation that is neither built in nor made on this communicator, and a user's

@@ -114,7 +114,8 @@ class Child {
 Wish make_wish(const ChildTerms& terms, int color, int key) {
   return {.color = color,
           .key = key,
-          .band = terms.band,
+          // A station is shared by ranks on hosts only.
+          .band = terms.parent->device().gpu ? 0 : terms.band,
           .hello = make_hello(kVersion, terms.config.agreed_values())};
 }
 

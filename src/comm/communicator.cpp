@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "comm/to_self.hpp"
 #include "plan/choice.hpp"
 #include "plan/tag.hpp"
 #include "plan/verifier.hpp"
@@ -41,7 +42,11 @@ Communicator::Communicator(Parts parts)
                    {.slots = static_cast<uint32_t>(parts_.config.slots),
                     .slot_bytes = static_cast<size_t>(parts_.config.slot_bytes),
                     .first_lane = parts_.band * kLanesPerBand}),
-      codec_(codec_options(parts_.config)) {}
+      codec_(codec_options(parts_.config)) {
+  if (!parts_.engine) return;
+  gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank);
+  gpu_->engine().serve(coding_of({}), traffic_, [this](const Status& why) { fail(why); });
+}
 
 Communicator::~Communicator() = default;
 
@@ -75,7 +80,8 @@ uint64_t Communicator::take_ticket() {
   return tickets_++;
 }
 
-Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operations) {
+Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operations,
+                         std::span<void* const> streams) {
   {
     std::unique_lock lock(mutex_);
     turn_changed_.wait(lock, [&] { return served_ == ticket; });
@@ -85,7 +91,7 @@ Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operatio
     // Nothing may be thrown past the turn: it must pass to the next call, and a stream has no
     // caller.
     try {
-      status = run_now(operations);
+      status = run_now(operations, streams);
     } catch (const std::bad_alloc&) {
       status = error(Code::kSystemError,
                      "out of memory for the work of a call; lower STRAIT_SLOT_BYTES or "
@@ -102,9 +108,12 @@ Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operatio
   return status;
 }
 
-Status Communicator::run_now(const std::vector<Operation>& operations) {
-  plans_.forget_excess();
+Status Communicator::run_now(const std::vector<Operation>& operations,
+                             std::span<void* const> streams) {
+  if (plans_.forget_excess() && gpu_) gpu_->forget();
+  if (gpu_) STRAIT_TRY(gpu_->check(operations, streams));
   STRAIT_TRY(prepare_plans(operations));
+  if (gpu_) return gpu_->run(operations, plans_, &call_count_, streams);
   STRAIT_TRY(copy_to_self(operations));
   std::vector<Chain> chains = make_chains(operations);
   const std::function<Status()> stopped = [this] { return failure(); };
@@ -113,12 +122,8 @@ Status Communicator::run_now(const std::vector<Operation>& operations) {
                         .stopped = stopped});
 }
 
-bool Communicator::is_to_self(const Request& request) const {
-  return is_point_to_point(request.collective) && request.root == parts_.rank;
-}
-
 bool Communicator::is_idle(const Operation& operation) const {
-  return operation.request.count == 0 || is_to_self(operation.request);
+  return operation.request.count == 0 || is_to_self(operation.request, parts_.rank);
 }
 
 // Makes, opens and binds the plans that are not cached yet, all of the batch at once.
@@ -229,31 +234,9 @@ Coding Communicator::coding_of(const WireWishes& wishes) const {
                               : wishes.compress == CompressWish::kAuto};
 }
 
-// Sends and receives with oneself pair within their group, in order.
 Status Communicator::copy_to_self(const std::vector<Operation>& operations) const {
-  std::vector<const Operation*> sends;
-  std::vector<const Operation*> receives;
-  for (const Operation& operation : operations) {
-    if (!is_to_self(operation.request)) continue;
-    auto& list = operation.request.collective == Collective::kSend ? sends : receives;
-    list.push_back(&operation);
-  }
-  if (sends.size() != receives.size())
-    return error(
-        Code::kInvalidUsage,
-        "rank {} sends {} times to itself and receives {} times: put matching ncclSend and "
-        "ncclRecv into one group",
-        parts_.rank, sends.size(), receives.size());
-  for (size_t i = 0; i < sends.size(); ++i) {
-    const size_t bytes = sends[i]->request.count * size_of(sends[i]->request.type);
-    const size_t room = receives[i]->request.count * size_of(receives[i]->request.type);
-    if (bytes != room)
-      return error(Code::kInvalidUsage,
-                   "rank {} sends {} bytes to itself and receives {}: give both the same count",
-                   parts_.rank, bytes, room);
-    if (bytes > 0 && sends[i]->input != receives[i]->output)
-      std::memmove(receives[i]->output, sends[i]->input, bytes);
-  }
+  STRAIT_ASSIGN(const std::vector<SelfCopy> copies, copies_to_self(operations, parts_.rank));
+  for (const SelfCopy& copy : copies) std::memmove(copy.target, copy.source, copy.bytes);
   return Status();
 }
 
@@ -266,6 +249,7 @@ Status Communicator::drain(Deadline deadline) {
       return error(Code::kTimeout, "rank {}: {} calls are still running", parts_.rank,
                    tickets_ - served_);
   }
+  if (gpu_) STRAIT_TRY(gpu_->engine().drain(deadline));
   while (true) {
     const uint32_t seen = parts_.station->doorbell->read();
     if (!failure().ok() || connections_.flushed()) return Status();
@@ -291,6 +275,7 @@ bool Communicator::stop(const Status& why) {
     if (!failure_.ok()) return false;
     failure_ = told;
   }
+  if (gpu_) gpu_->engine().stop();
   connections_.abort(told);
   parts_.station->doorbell->ring();
   return true;

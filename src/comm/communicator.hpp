@@ -13,12 +13,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "comm/connections.hpp"
+#include "comm/device.hpp"
+#include "comm/gpu_side.hpp"
 #include "comm/operation.hpp"
 #include "comm/plan_cache.hpp"
 #include "comm/progress.hpp"
@@ -50,7 +53,8 @@ class Communicator {
   // Made by join() and share(); everything a communicator is built from.
   struct Parts {
     int rank = 0;
-    int device = 0;
+    Device device;
+    std::unique_ptr<GpuEngine> engine;  // of a rank on a GPU
     Config config;
     Topology topology;
     std::shared_ptr<Station> station;
@@ -68,7 +72,7 @@ class Communicator {
 
   int rank() const { return parts_.rank; }
   int rank_count() const { return parts_.topology.rank_count(); }
-  int device() const { return parts_.device; }
+  const Device& device() const { return parts_.device; }
   const Topology& topology() const { return parts_.topology; }
   const Config& config() const { return parts_.config; }
   const Parts& parts() const { return parts_; }
@@ -88,8 +92,10 @@ class Communicator {
   void leave() { callers_.fetch_sub(1); }
 
   uint64_t take_ticket();
-  // Carries out the operations together: collectives in order, sends and receives beside them.
-  Status run(uint64_t ticket, const std::vector<Operation>& operations);
+  // Carries out the operations together: collectives in order, sends and receives beside them. On a
+  // GPU they are queued into the first stream, and the other streams wait for them.
+  Status run(uint64_t ticket, const std::vector<Operation>& operations,
+             std::span<void* const> streams = {});
   // Waits until every ticket taken so far has run and everything sent has left this process.
   Status drain(Deadline deadline);
 
@@ -111,14 +117,13 @@ class Communicator {
 
  private:
   bool stop(const Status& why);
-  Status run_now(const std::vector<Operation>& operations);
+  Status run_now(const std::vector<Operation>& operations, std::span<void* const> streams);
   Status prepare_plans(const std::vector<Operation>& operations);
   Result<Plan> plan_for(const Request& request) const;
   std::vector<Chain> make_chains(const std::vector<Operation>& operations);
   std::unique_ptr<HostExecution> make_execution(const Operation& operation, std::byte* work);
   Coding coding_of(const WireWishes& wishes) const;
   Status copy_to_self(const std::vector<Operation>& operations) const;
-  bool is_to_self(const Request& request) const;
   bool is_idle(const Operation& operation) const;  // nothing to do: no elements, or to itself
 
   Parts parts_;
@@ -127,8 +132,9 @@ class Communicator {
   TrafficCounters traffic_;
   TrafficStats traffic_base_{};  // what reset_stats() subtracts
   codec::Options codec_;
-  std::vector<std::byte> work_;  // scratch and staging of the running batch; grows only
-  uint64_t call_count_ = 0;      // collectives so far; the running thread's
+  std::vector<std::byte> work_;   // scratch and staging of the running batch; grows only
+  uint64_t call_count_ = 0;       // collectives so far; the running thread's
+  std::unique_ptr<GpuSide> gpu_;  // of a rank on a GPU; ends before what it uses
 
   std::atomic<int> callers_{0};  // partner: enter() of other threads
 

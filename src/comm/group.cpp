@@ -35,6 +35,7 @@ struct Group::Batch {
   std::shared_ptr<Communicator> comm;
   std::vector<Operation> operations;
   std::vector<std::shared_ptr<HostStream>> streams;
+  std::vector<void*> gpu_streams;
   bool synchronous = false;  // some operation was given no stream
   uint64_t ticket = 0;
   bool queued = false;  // its streams run it
@@ -42,7 +43,7 @@ struct Group::Batch {
 
   Status run() {
     ran = true;
-    return comm->run(ticket, operations);
+    return comm->run(ticket, operations, gpu_streams);
   }
   // The ticket must be used up, or the communicator's next call waits for ever.
   Status give_up(const Status& why) {
@@ -186,6 +187,11 @@ Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
     }
     Batch& batch = **found;
     batch.operations.push_back(entry.operation);
+    if (entry.comm->device().gpu) {
+      if (std::ranges::find(batch.gpu_streams, entry.stream) == batch.gpu_streams.end())
+        batch.gpu_streams.push_back(entry.stream);
+      continue;
+    }
     STRAIT_ASSIGN(auto stream, find_stream(entry.stream));
     if (!stream)
       batch.synchronous = true;

@@ -62,7 +62,8 @@ class Joiner {
     STRAIT_ASSIGN(exchange_, FdExchange::get());
     STRAIT_TRY(exchange_members());
     STRAIT_TRY(share_uplink());
-    return choose_routes();
+    STRAIT_TRY(choose_routes());
+    return make_engine();
   }
 
   Status make_station() {
@@ -92,6 +93,7 @@ class Joiner {
     me.domain = domain_name({.domain = config_.domain, .emulate_domains = config_.emulate_domains},
                             host, rank_);
     if (!terms_.domain.empty()) me.domain = terms_.domain;
+    me.device = terms_.device.gpu ? "a GPU" : "a host";
     me.fd_exchange = exchange_->address();
     STRAIT_ASSIGN(const auto place, own_addresses(*parts_.kin.door, config_));
     me.place = net::text_of(place);
@@ -101,6 +103,11 @@ class Joiner {
     std::vector<std::string> domains;
     for (const auto& bytes : packed) {
       STRAIT_ASSIGN(Member member, unpack_member(bytes));
+      if (member.device != me.device)
+        return error(Code::kInvalidUsage,
+                     "rank {} is on {} and rank {} on {}: make a GPU's context current on every "
+                     "rank, or set STRAIT_DEVICE",
+                     rank_, me.device, members_.size(), member.device);
       domains.push_back(member.domain);
       parts_.kin.places.push_back(member.place);
       members_.push_back(std::move(member));
@@ -142,6 +149,18 @@ class Joiner {
     log_warn("rank {} cannot share the uplink of rank {} ({}): it keeps to 1/{} of the rate", rank_,
              leader, fetched.status().message(), rank_count);
     STRAIT_ASSIGN(uplink_, RateBucket::create(config_.link_rate / rank_count));
+    return Status();
+  }
+
+  Status make_engine() {
+    if (!terms_.device.gpu) return Status();
+    STRAIT_ASSIGN(parts_.engine,
+                  GpuEngine::create({.device = terms_.device.ordinal,
+                                     .slots = static_cast<uint32_t>(config_.slots),
+                                     .slot_bytes = static_cast<size_t>(config_.slot_bytes),
+                                     .threads = static_cast<uint32_t>(config_.threads),
+                                     .timeout_ms = config_.timeout_ms,
+                                     .doorbell = station_->doorbell.get()}));
     return Status();
   }
 

@@ -6,7 +6,7 @@ namespace strait {
 
 std::vector<std::byte> pack(const Member& member) {
   Packer packer;
-  packer.text(member.domain).text(member.fd_exchange).text(member.place);
+  packer.text(member.domain).text(member.device).text(member.fd_exchange).text(member.place);
   packer.number(static_cast<uint32_t>(member.addresses.size()));
   for (const auto& [name, address] : member.addresses) packer.text(name).text(address);
   return packer.take();
@@ -16,6 +16,7 @@ Result<Member> unpack_member(std::span<const std::byte> bytes) {
   Member member;
   Unpacker unpacker(bytes);
   member.domain = unpacker.text();
+  member.device = unpacker.text();
   member.fd_exchange = unpacker.text();
   member.place = unpacker.text();
   const auto count = unpacker.number<uint32_t>();

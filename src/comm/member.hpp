@@ -14,6 +14,7 @@ namespace strait {
 
 struct Member {
   std::string domain;                            // equal text, same domain
+  std::string device;                            // "a host" or "a GPU", the same for all
   std::string fd_exchange;                       // address of its process, for shared pages
   std::string place;                             // where its process can be called, for meetings
   std::map<std::string, std::string> addresses;  // transport name -> address

@@ -22,6 +22,7 @@ struct Operation {
   const void* input = nullptr;
   void* output = nullptr;
   WireWishes wires = {};
+  const void* scalar_place = nullptr;  // on a GPU: where the factor lies when the call runs
 };
 
 // The scalar of a pre-mul-sum (one element of the request's type) is copied now; null for the other
@@ -32,7 +33,8 @@ inline Operation make_operation(const Request& request, int rank_count, const vo
           .arithmetic = make_arithmetic(request.type, request.reduce, rank_count, scalar),
           .input = input,
           .output = output,
-          .wires = {}};
+          .wires = {},
+          .scalar_place = nullptr};
 }
 
 }  // namespace strait

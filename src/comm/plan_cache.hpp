@@ -21,9 +21,11 @@ class PlanCache {
   const BoundPlan* insert(const Request& request, std::unique_ptr<BoundPlan> plan) {
     return (plans_[key(request)] = std::move(plan)).get();
   }
-  // Programs with ever new sizes must not grow without bound.
-  void forget_excess() {
-    if (plans_.size() > kPlansMax) plans_.clear();
+  // Programs with ever new sizes must not grow without bound. True: all are forgotten.
+  bool forget_excess() {
+    if (plans_.size() <= kPlansMax) return false;
+    plans_.clear();
+    return true;
   }
 
  private:

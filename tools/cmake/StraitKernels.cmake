@@ -40,9 +40,9 @@ function(strait_cuda_kernels target)
       set(report ${CMAKE_BINARY_DIR}/ptxas/${target}/${name}.txt)
       file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${target} ${CMAKE_BINARY_DIR}/ptxas/${target})
       add_custom_command(OUTPUT ${image} ${report} DEPENDS ${path}
-        COMMAND ${PROJECT_SOURCE_DIR}/tools/cmake/nvcc_image ${report} ${STRAIT_NVCC} -std=c++20 -O3
+        COMMAND ${PROJECT_SOURCE_DIR}/tools/cmake/nvcc_image ${report} ${image} ${path} ${STRAIT_NVCC} -std=c++20 -O3
           --expt-relaxed-constexpr -Werror all-warnings -lineinfo -Xptxas -v ${STRAIT_CUDA_ARCHITECTURES}
-          -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src -MD -MF ${image}.d -fatbin ${path} -o ${image}
+          -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src
         DEPFILE ${image}.d COMMENT "nvcc ${target}/${name}" VERBATIM)
       set(symbol strait_image_${target}_${name})
       string(APPEND declarations "asm(\".section .rodata\\n.balign 64\\n${symbol}:\\n.incbin \\\"${image}\\\"\\n\"

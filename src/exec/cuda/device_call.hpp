@@ -126,6 +126,7 @@ struct DeviceCall {
   DeviceReport* report;
   uint32_t* arrivals;  // blocks of this call that have ended; the last one sets it back to 0
   DeviceArithmetic arithmetic;
+  const void* scalar_place;  // the factor, one element; null: the arithmetic's own
   uint32_t tag;
 };
 

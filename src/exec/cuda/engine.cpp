@@ -32,8 +32,28 @@ Status GpuEngine::prepare() {
   const uint32_t none = 0;
   STRAIT_TRY(write(arrivals_.pointer(), &none, sizeof none));
   STRAIT_ASSIGN(last_, cuda::Event::create(driver_, context));
-  thread_ = std::thread([this] { watch(); });
   return Status();
+}
+
+void GpuEngine::serve(const Coding& coding, TrafficCounters& traffic,
+                      std::function<void(const Status& why)> on_failure) {
+  proxy_ = std::make_unique<Proxy>(coding, traffic);
+  on_failure_ = std::move(on_failure);
+  thread_ = std::thread([this] { watch(); });
+}
+
+// A NULL or per-thread stream is of whatever context is current, which is the engine's at launch.
+Status GpuEngine::check_stream(cuda::StreamHandle stream) const {
+  if (stream == nullptr || stream == cuda::legacy_stream() || stream == cuda::per_thread_stream())
+    return Status();
+  STRAIT_ASSIGN(const cuda::ContextHandle context, cuda::context_of(driver_, stream));
+  if (context == context_.get()) return Status();
+  STRAIT_ASSIGN(const int device, cuda::device_of(driver_, context));
+  if (device == terms_.device) return Status();
+  return error(Code::kInvalidArgument,
+               "the stream is of GPU {}, and the communicator's rank is on GPU {}: give it a "
+               "stream of its own GPU",
+               device, terms_.device);
 }
 
 GpuEngine::~GpuEngine() {
@@ -60,6 +80,7 @@ Status GpuEngine::launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& cal
   arguments.output = static_cast<unsigned char*>(call.output);
   arguments.scratch = static_cast<unsigned char*>(scratch_.data());
   arguments.arithmetic = lower(call.arithmetic, call.request);
+  arguments.scalar_place = call.scalar_place;
   arguments.tag = tag_of(call.request, call.number);
   return start(std::move(plan), call.request.type, arguments, stream);
 }

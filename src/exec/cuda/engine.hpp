@@ -37,10 +37,6 @@ class GpuEngine {
     uint32_t threads = 512;  // of a block
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
-    Coding coding;
-    TrafficCounters* traffic = nullptr;
-    // Called once, on the engine's thread: why the communicator fails.
-    std::function<void(const Status& why)> on_failure;
   };
 
   // A plan on the device, and what its links will be asked to move.
@@ -59,6 +55,7 @@ class GpuEngine {
     Arithmetic arithmetic;
     const void* input = nullptr;
     void* output = nullptr;
+    const void* scalar_place = nullptr;  // not null: the factor is read there when the call runs
   };
 
   static Result<std::unique_ptr<GpuEngine>> create(Terms terms);
@@ -67,7 +64,14 @@ class GpuEngine {
   GpuEngine(const GpuEngine&) = delete;
   GpuEngine& operator=(const GpuEngine&) = delete;
 
-  cuda::ContextHandle context() const { return context_.get(); }
+  // Before the first launch. on_failure is called at most once, on the engine's thread: why the
+  // communicator fails.
+  void serve(const Coding& coding, TrafficCounters& traffic,
+             std::function<void(const Status& why)> on_failure);
+
+  int device() const { return terms_.device; }
+  // Of this engine's context.
+  Status check_stream(cuda::StreamHandle stream) const;
   const cuda::Driver& driver() const { return driver_; }
 
   // The plan of a collective. The bound plan's links stay as long as the engine does.
@@ -103,10 +107,7 @@ class GpuEngine {
   };
 
   explicit GpuEngine(Terms terms, const cuda::Driver& driver, cuda::PrimaryContext context)
-      : terms_(std::move(terms)),
-        driver_(driver),
-        context_(std::move(context)),
-        proxy_(terms_.coding, *terms_.traffic) {}
+      : terms_(std::move(terms)), driver_(driver), context_(std::move(context)) {}
   Status prepare();
 
   Result<DevicePort*> port_of(const StepPorts& ports, Direction direction, bool coded, int peer);
@@ -158,7 +159,8 @@ class GpuEngine {
   std::atomic<uint64_t> launched_{0};  // partner: busy()
   std::atomic<bool> stopped_{false};   // partner: watch()
 
-  Proxy proxy_;
+  std::unique_ptr<Proxy> proxy_;
+  std::function<void(const Status& why)> on_failure_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false;

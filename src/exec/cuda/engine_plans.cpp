@@ -150,8 +150,8 @@ Result<DevicePort*> GpuEngine::port_of(const StepPorts& ports, Direction directi
   STRAIT_ASSIGN(StagedRing ring,
                 StagedRing::create(driver_, context_.get(), terms_.slots, terms_.slot_bytes));
   STRAIT_ASSIGN(DevicePort * port, add_port(ring.device_port(static_cast<uint32_t>(peer))));
-  Proxy::Duty* duty = proxy_.add(std::move(ring), sends ? ports.send : nullptr,
-                                 sends ? nullptr : ports.recv, coded);
+  Proxy::Duty* duty = proxy_->add(std::move(ring), sends ? ports.send : nullptr,
+                                  sends ? nullptr : ports.recv, coded);
   bound_[name] = {port, duty};
   return port;
 }

@@ -22,7 +22,7 @@ uint32_t read(const uint32_t& word) {
 }  // namespace
 
 bool GpuEngine::busy() {
-  return read(report_->finished) != launched_.load() || !proxy_.idle();
+  return read(report_->finished) != launched_.load() || !proxy_->idle();
 }
 
 bool GpuEngine::idle() {
@@ -75,7 +75,7 @@ void GpuEngine::watch() {
                         terms_.timeout_ms, terms_.device);
       if (!failure.ok()) {
         stop();
-        terms_.on_failure(failure);
+        on_failure_(failure);
         break;
       }
       idle_looks = *moved > 0 ? 0 : idle_looks + 1;
@@ -87,7 +87,7 @@ void GpuEngine::watch() {
 // Turns the links and reads the kernels' reports; returns what moved.
 Result<uint64_t> GpuEngine::look_around(uint64_t* progress_seen) {
   if (read(report_->complete) != 0) return kernel_failure();
-  STRAIT_ASSIGN(uint64_t moved, proxy_.turn());
+  STRAIT_ASSIGN(uint64_t moved, proxy_->turn());
   const uint64_t progress = read(report_->progress);
   if (progress != *progress_seen) ++moved;
   *progress_seen = progress;

@@ -46,7 +46,9 @@ class Lane {
       : call_(call),
         lane_(lane),
         shared_(shared),
-        factor_(N::factor(call.arithmetic.scale_float, call.arithmetic.scale_integer)) {}
+        factor_(call.scalar_place != nullptr
+                    ? N::read(*static_cast<const Narrow*>(call.scalar_place))
+                    : N::factor(call.arithmetic.scale_float, call.arithmetic.scale_integer)) {}
 
   // `steps` are the lane's, in shared memory or where the call has them. False: told to stop.
   __device__ bool run(const DeviceStep* steps) {

@@ -209,25 +209,19 @@ std::vector<std::vector<std::byte>> World::expected() const {
 
 Status World::launch(int rank) {
   const size_t place = static_cast<size_t>(rank);
-  std::vector<DevicePort> ports;
-  std::map<std::tuple<Direction, size_t, int>, int32_t> names;
-  const LoweredPlan plan = lower(
-      plans_[place], size_of(scene_.request.type), [&](Direction direction, size_t lane, int peer) {
-        const auto [found, fresh] =
-            names.try_emplace({direction, lane, peer}, static_cast<int32_t>(ports.size()));
-        if (fresh)
-          ports.push_back(rings_
-                              .at(direction == Direction::kSend ? RingName{rank, peer, lane}
-                                                                : RingName{peer, rank, lane})
-                              ->port(scene_));
-        return found->second;
+  std::map<std::tuple<Direction, size_t, int>, DevicePort> ports;
+  const LoweredPlan plan =
+      lower(plans_[place], scene_.request.type, [&](Direction direction, size_t lane, int peer) {
+        const RingName name =
+            direction == Direction::kSend ? RingName{rank, peer, lane} : RingName{peer, rank, lane};
+        return &ports.try_emplace({direction, lane, peer}, rings_.at(name)->port(scene_))
+                    .first->second;
       });
   if (plan.lanes.empty()) return Status();
   Memory& memory = memories_[place];
   uint32_t arrivals = 0;
   DeviceCall call{.lanes = plan.lanes.data(),
                   .steps = plan.steps.data(),
-                  .ports = ports.data(),
                   .input = reinterpret_cast<unsigned char*>(memory.at(Buffer::kInput, 0)),
                   .output = reinterpret_cast<unsigned char*>(memory.at(Buffer::kOutput, 0)),
                   .scratch = reinterpret_cast<unsigned char*>(memory.scratch.data()),
@@ -235,6 +229,7 @@ Status World::launch(int rank) {
                   .report = &reports_[place],
                   .arrivals = &arrivals,
                   .arithmetic = lower(arithmetic_, scene_.request),
+      .scalar_place = nullptr,
                   .tag = tags_[place]};
   const std::string name = fmt::format("strait_{}", name_of(scene_.request.type));
   const simt::Kernel* kernel = simt::find_kernel(name);

@@ -1,0 +1,103 @@
+#include "comm/gpu_side.hpp"
+
+#include "base/cuda/pointer.hpp"
+#include "comm/to_self.hpp"
+
+namespace strait {
+namespace {
+
+cuda::StreamHandle handle_of(void* stream) {
+  return static_cast<cuda::StreamHandle>(stream);
+}
+
+}  // namespace
+
+Status GpuSide::check_buffer(const char* name, const void* pointer) const {
+  if (pointer == nullptr) return Status();
+  STRAIT_ASSIGN(const cuda::PointerFacts facts, cuda::pointer_facts(engine_->driver(), pointer));
+  switch (facts.kind) {
+    case cuda::MemoryKind::kHost:
+      return error(Code::kInvalidArgument,
+                   "{} {} is host memory that the GPU cannot reach, and rank {} of the "
+                   "communicator is on GPU {}: give it device memory, or register it",
+                   name, pointer, rank_, engine_->device());
+    case cuda::MemoryKind::kDevice:
+      if (facts.device == engine_->device()) return Status();
+      return error(Code::kInvalidArgument,
+                   "{} {} is memory of GPU {}, and rank {} of the communicator is on GPU {}: give "
+                   "it memory of its own GPU",
+                   name, pointer, facts.device, rank_, engine_->device());
+    case cuda::MemoryKind::kPinned:
+    case cuda::MemoryKind::kManaged:
+      break;
+  }
+  return Status();
+}
+
+Status GpuSide::check(std::span<const Operation> operations, std::span<void* const> streams) const {
+  for (const Operation& operation : operations) {
+    if (operation.request.count == 0) continue;
+    STRAIT_TRY(check_buffer("sendbuff", operation.input));
+    STRAIT_TRY(check_buffer("recvbuff", operation.output));
+  }
+  for (void* stream : streams) STRAIT_TRY(engine_->check_stream(handle_of(stream)));
+  return Status();
+}
+
+Status GpuSide::run(std::span<const Operation> operations, const PlanCache& plans,
+                    uint64_t* call_count, std::span<void* const> streams) {
+  const cuda::StreamHandle stream = streams.empty() ? nullptr : handle_of(streams.front());
+  std::vector<cuda::StreamHandle> others;
+  for (size_t i = 1; i < streams.size(); ++i) others.push_back(handle_of(streams[i]));
+  STRAIT_TRY(engine_->join(stream, others));
+  STRAIT_TRY(copy_to_self(operations, stream));
+  for (const Operation& operation : operations) {
+    if (is_point_to_point(operation.request.collective)) continue;
+    const BoundPlan* bound = plans.find(operation.request);
+    if (bound != nullptr) STRAIT_TRY(run_collective(operation, *bound, *call_count, stream));
+    // Numbers count collectives, so that all ranks agree on them whatever was skipped.
+    ++*call_count;
+  }
+  STRAIT_TRY(run_point_to_point(operations, plans, stream));
+  return engine_->part(stream, others);
+}
+
+Status GpuSide::run_collective(const Operation& operation, const BoundPlan& bound, uint64_t number,
+                               cuda::StreamHandle stream) {
+  std::shared_ptr<const GpuEngine::GpuPlan>& plan = plans_[&bound];
+  if (!plan) {
+    STRAIT_ASSIGN(plan, engine_->bind(bound, operation.request.type));
+  }
+  return engine_->launch(plan,
+                         {.request = operation.request,
+                          .number = number,
+                          .arithmetic = operation.arithmetic,
+                          .input = operation.input,
+                          .output = operation.output,
+                          .scalar_place = operation.scalar_place},
+                         stream);
+}
+
+Status GpuSide::run_point_to_point(std::span<const Operation> operations, const PlanCache& plans,
+                                   cuda::StreamHandle stream) {
+  std::vector<GpuEngine::PointToPoint> calls;
+  for (const Operation& operation : operations) {
+    const Request& request = operation.request;
+    if (!is_point_to_point(request.collective) || request.count == 0 || request.root == rank_)
+      continue;
+    const bool sends = request.collective == Collective::kSend;
+    calls.push_back({.bound = plans.find(request),
+                     .request = request,
+                     .address = sends ? operation.input : operation.output});
+  }
+  return engine_->launch(calls, stream);
+}
+
+Status GpuSide::copy_to_self(std::span<const Operation> operations, cuda::StreamHandle stream) {
+  STRAIT_ASSIGN(const std::vector<SelfCopy> copies, copies_to_self(operations, rank_));
+  for (const SelfCopy& copy : copies)
+    STRAIT_TRY(engine_->copy(copy.target, copy.source, copy.bytes, stream));
+  return Status();
+}
+
+}  // namespace strait
