@@ -15,6 +15,7 @@
 #include "codec/dispatch.hpp"
 #include "perf/codec_perf/fields.hpp"
 #include "perf/codec_perf/race.hpp"
+#include "perf/codec_perf/zipnn.hpp"
 
 namespace strait::perf {
 namespace {
@@ -96,11 +97,17 @@ Status run(const Options& options) {
   if (!options.no_peers)
     for (auto& peer : peer_contenders()) contenders.push_back(std::move(peer));
   const auto chunk_bytes = static_cast<size_t>(chunk);
+  const std::string python = options.no_peers ? std::string() : zipnn_python();
   if (!options.json) print_head(chunk_bytes, options.rounds);
+  if (!options.json && !options.no_peers && python.empty())
+    fmt::print("# ZipNN is not raced: perf/codec_perf/setup_zipnn has not been run\n");
   nlohmann::json rows = nlohmann::json::array();
   bool exact = true;
   for (const Field& field : fields) {
-    const auto standings = race(field, chunk_bytes, options.rounds, contenders);
+    auto standings = race(field, chunk_bytes, options.rounds, contenders);
+    if (!python.empty())
+      if (const auto zipnn = race_zipnn(python, field, chunk_bytes, options.rounds))
+        standings.push_back(*zipnn);
     for (const Standing& standing : standings) {
       exact = exact && standing.exact;
       if (options.json)

@@ -2,7 +2,20 @@
 
 #include <strait.h>
 
+// The programs also run on a library of an older level, which has none of these.
+#pragma weak ncclCommRegister
+#pragma weak ncclCommDeregister
+#pragma weak ncclCommWindowRegister
+#pragma weak ncclCommWindowDeregister
+
 namespace strait::perf {
+namespace {
+
+Status absent(const char* function) {
+  return error(Code::kInvalidUsage, "this library has no {}; leave out -R", function);
+}
+
+}  // namespace
 
 Status told(const char* call, ncclResult_t result) {
   if (result == ncclSuccess) return {};
@@ -16,6 +29,10 @@ Status told(const char* call, ncclResult_t result) {
 Seat::~Seat() {
   // Nothing can be done about a failure here, and the measurement is over.
   if (stream_ != nullptr) (void)straitStreamDestroy(stream_);
+  for (void* handle : handles_)
+    if (handle != nullptr) (void)ncclCommDeregister(comm_, handle);
+  for (const ncclWindow_t window : windows_)
+    if (window != nullptr) (void)ncclCommWindowDeregister(comm_, window);
   if (comm_ != nullptr) (void)ncclCommDestroy(comm_);
   if (send_ != nullptr) (void)ncclMemFree(send_);
   if (recv_ != nullptr) (void)ncclMemFree(recv_);
@@ -41,11 +58,19 @@ Status Seat::make_buffers(size_t bytes) {
 }
 
 Status Seat::register_buffers() {
-  return error(Code::kInvalidUsage, "-R: registration is not in this library yet; leave it out");
+  if (ncclCommRegister == nullptr) return absent("ncclCommRegister");
+  STRAIT_TRY(told("ncclCommRegister", ncclCommRegister(comm_, send_, bytes_, &handles_[0])));
+  return told("ncclCommRegister", ncclCommRegister(comm_, recv_, bytes_, &handles_[1]));
 }
 
 Status Seat::open_windows() {
-  return register_buffers();
+  if (ncclCommWindowRegister == nullptr) return absent("ncclCommWindowRegister");
+  void* const buffers[2] = {send_, recv_};
+  for (int i = 0; i < 2; ++i)
+    STRAIT_TRY(told(
+        "ncclCommWindowRegister",
+        ncclCommWindowRegister(comm_, buffers[i], bytes_, &windows_[i], NCCL_WIN_COLL_SYMMETRIC)));
+  return {};
 }
 
 Status Seat::synchronize() {

@@ -126,6 +126,16 @@ TEST(Groups, RefuseTogether) {
   EXPECT_EQ(occurrences(finished.output, "-r 1 is no rank of 1"), 3);
 }
 
+TEST(Registration, ChangesNoResult) {
+  for (const char* way : {"-R 1", "-R 2"}) {
+    const Finished finished =
+        run_command(program("all_gather") + " -t 2 -g 2 -b 64K -e 64K -n 2 " + way);
+    if (finished.output.find("this library has no ") != std::string::npos)
+      GTEST_SKIP() << finished.output;
+    EXPECT_EQ(finished.exit_code, 0) << way << "\n" << finished.output;
+  }
+}
+
 TEST(Devices, AreNamedAsTheEnvironmentSays) {
   EXPECT_THAT(run_command("NCCL_TESTS_DEVICE=5 " + kProgram + " -t 2 -b 4 -e 4 -n 1").output,
               HasSubstr("device  6 [host]"));
