@@ -1,5 +1,6 @@
 #include "perf/codec_perf/zipnn.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
