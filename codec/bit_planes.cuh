@@ -44,22 +44,27 @@ __device__ __forceinline__ void turn_back(uint32_t x, uint32_t& even, uint32_t& 
   odd = x >> 4 & 0x0F0F0F0Fu;
 }
 
+// Which bytes of two words a lane keeps, and which it sends to the lane across: halves of words in
+// one exchange, every other byte in the next. `swapped`: the words are in the other order.
+__device__ __forceinline__ uint32_t halves_of(bool swapped, bool upper) {
+  return (swapped ? 0x1054u : 0x5410u) + (upper ? 0x2222u : 0);
+}
+__device__ __forceinline__ uint32_t bytes_of(bool swapped, bool odd) {
+  return (swapped ? 0x2604u : 0x6240u) + (odd ? 0x1111u : 0);
+}
+
 // codes: no bits above the lowest four.
 __device__ __forceinline__ PlaneWords gather_planes(const uint32_t (&codes)[kBlockRows]) {
   const uint32_t lane = device::lane_id();
   const bool m0 = lane & 1, m1 = lane & 2, m2 = lane & 4;
   const uint32_t upper = turn(codes[0], codes[1]), lower = turn(codes[2], codes[3]);
-  // Halves of the rows.
-  const uint32_t kept = m2 ? lower : upper, came = from_across(m2 ? upper : lower, 4);
-  const uint32_t w0 = m2 ? came : kept, w1 = m2 ? kept : came;
-  // Halves of the planes: upper halves of words are planes 2 and 3.
-  const uint32_t low = __byte_perm(w0, w1, 0x5410), high = __byte_perm(w0, w1, 0x7632);
-  const uint32_t kept2 = m1 ? high : low, came2 = from_across(m1 ? low : high, 2);
-  const uint32_t a = m1 ? came2 : kept2, b = m1 ? kept2 : came2;
-  // Single planes: odd bytes are planes 1 and 3.
-  const uint32_t even = __byte_perm(a, b, 0x6240), odd = __byte_perm(a, b, 0x7351);
-  const uint32_t kept3 = m0 ? odd : even, came3 = from_across(m0 ? even : odd, 1);
-  const uint32_t z0 = m0 ? came3 : kept3, z1 = m0 ? kept3 : came3;
+  // Of the rows; then the planes, 2 and 3 in the upper halves; then the odd ones, in the odd bytes.
+  const uint32_t rows = m2 ? lower : upper, rows_came = from_across(m2 ? upper : lower, 4);
+  const uint32_t pair = __byte_perm(rows, rows_came, halves_of(m2, m1));
+  const uint32_t pair_came = from_across(__byte_perm(rows, rows_came, halves_of(m2, !m1)), 2);
+  const uint32_t one = __byte_perm(pair, pair_came, bytes_of(m1, m0));
+  const uint32_t one_came = from_across(__byte_perm(pair, pair_came, bytes_of(m1, !m0)), 1);
+  const uint32_t z0 = m0 ? one_came : one, z1 = m0 ? one : one_came;
   return {
       {(z0 & 0x0F0F0F0Fu) | (z1 << 4 & 0xF0F0F0F0u), (z0 >> 4 & 0x0F0F0F0Fu) | (z1 & 0xF0F0F0F0u)}};
 }
@@ -70,15 +75,13 @@ __device__ __forceinline__ void scatter_planes(const PlaneWords& words,
   const bool m0 = lane & 1, m1 = lane & 2, m2 = lane & 4;
   const uint32_t z0 = (words.row[0] & 0x0F0F0F0Fu) | (words.row[1] << 4 & 0xF0F0F0F0u);
   const uint32_t z1 = (words.row[0] >> 4 & 0x0F0F0F0Fu) | (words.row[1] & 0xF0F0F0F0u);
-  const uint32_t kept3 = m0 ? z1 : z0, came3 = from_across(m0 ? z0 : z1, 1);
-  const uint32_t even = m0 ? came3 : kept3, odd = m0 ? kept3 : came3;
-  const uint32_t a = __byte_perm(even, odd, 0x6240), b = __byte_perm(even, odd, 0x7351);
-  const uint32_t kept2 = m1 ? b : a, came2 = from_across(m1 ? a : b, 2);
-  const uint32_t low = m1 ? came2 : kept2, high = m1 ? kept2 : came2;
-  const uint32_t w0 = __byte_perm(low, high, 0x5410), w1 = __byte_perm(low, high, 0x7632);
-  const uint32_t kept = m2 ? w1 : w0, came = from_across(m2 ? w0 : w1, 4);
-  turn_back(m2 ? came : kept, codes[0], codes[1]);
-  turn_back(m2 ? kept : came, codes[2], codes[3]);
+  const uint32_t one = m0 ? z1 : z0, one_came = from_across(m0 ? z0 : z1, 1);
+  const uint32_t pair = __byte_perm(one, one_came, bytes_of(m0, m1));
+  const uint32_t pair_came = from_across(__byte_perm(one, one_came, bytes_of(m0, !m1)), 2);
+  const uint32_t rows = __byte_perm(pair, pair_came, halves_of(m1, m2));
+  const uint32_t rows_came = from_across(__byte_perm(pair, pair_came, halves_of(m1, !m2)), 4);
+  turn_back(m2 ? rows_came : rows, codes[0], codes[1]);
+  turn_back(m2 ? rows : rows_came, codes[2], codes[3]);
 }
 
 // One word of a plane of n bits; what is beyond it is left alone, and read as zero.
@@ -102,7 +105,8 @@ __device__ __forceinline__ uint32_t load_plane_word(const std::byte* plane, uint
   return word;
 }
 
-// Bit p of all n codes makes the p-th of `width` planes, at most 8, one behind another.
+// Bit p of all n codes, below 2^width, makes the p-th of `width` planes, at most 8, one behind
+// another.
 template <bool kFull>
 __device__ __forceinline__ void store_planes(const uint32_t (&codes)[kBlockRows], uint32_t width,
                                              uint32_t n, std::byte* planes) {
@@ -111,7 +115,8 @@ __device__ __forceinline__ void store_planes(const uint32_t (&codes)[kBlockRows]
   for (uint32_t done = 0; done < width; done += 4) {
     uint32_t four[kBlockRows];
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) four[r] = codes[r] >> done & 0x0F0F0F0Fu;
+    for (int r = 0; r < kBlockRowsInt; ++r)
+      four[r] = width <= 4 ? codes[r] : codes[r] >> done & 0x0F0F0F0Fu;
     const PlaneWords words = gather_planes(four);
     const uint32_t plane = done + place.plane();
     if (plane >= width) continue;

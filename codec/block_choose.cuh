@@ -27,7 +27,7 @@ struct BlockCode {
   uint32_t code[kBlockRows] = {};
   uint32_t lengths = 0;               // of the bits, a byte for each row
   uint32_t escaped[kBlockRows] = {};  // flags
-  Ranks escape_rank = {};
+  Ranks escape_ranks = {};
   uint32_t low_bits = 0;  // in the low streams
 };
 
@@ -106,8 +106,31 @@ __device__ __forceinline__ void code_window(const ExponentRows& e, uint32_t widt
     block.escaped[r] = flags;
     block.code[r] = (below | mask_of(flags)) & each_byte(escape) & valid;
   }
-  block.escape_rank = rank(block.escaped);
-  block.escape_bytes = block.escape_rank.total * Cut::shape().top_bytes();
+  block.escape_ranks = rank(block.escaped);
+  block.escape_bytes = block.escape_ranks.total() * Cut::shape().top_bytes();
+}
+
+// The symbols of a row: min(top - exponent, 15), 14 for exponent zero.
+template <class Cut>
+__device__ __forceinline__ uint32_t symbols_of(const ExponentRows& e, uint32_t top, bool zeros,
+                                               int r) {
+  const uint32_t below = below_top<Cut>(e, top, r);
+  const uint32_t near = (below | mask_of(at_least(below, kNearSymbols))) & 0x0F0F0F0Fu;
+  if (!zeros) return near;
+  const uint32_t nonzero = mask_of(at_least(e.low[r] | e.high[r], 1));
+  return (near & nonzero) | (each_byte(kSymbolZero) & ~nonzero);
+}
+
+// The codes of a row behind each other; their length, and 1 << 16 for each escape, are returned.
+__device__ __forceinline__ uint32_t join_codes(const uint2* codes, uint32_t symbols,
+                                               uint32_t& bits) {
+  const uint2 a = codes[byte_of(symbols, 0)], b = codes[byte_of(symbols, 1)];
+  const uint2 c = codes[byte_of(symbols, 2)], d = codes[byte_of(symbols, 3)];
+  const uint32_t two = a.y + b.y, three = two + c.y;
+  // Shifts look at the lowest five bits alone.
+  bits = a.x | __funnelshift_l(0, b.x, a.y) | __funnelshift_l(0, c.x, two) |
+         __funnelshift_l(0, d.x, three);
+  return three + d.y;
 }
 
 // Puts the exponents into the streams where that is cheaper than window_bytes.
@@ -117,28 +140,26 @@ __device__ __forceinline__ bool try_table(const EncodeTables& tables, const Expo
                                           uint32_t window_bytes, BlockCode& block) {
   if (choice.bits / 8 >= window_bytes) return false;
   const uint32_t top = mean + tables.above[choice.table];
-  const uint16_t* const codes = tables.code[choice.table];
-  uint32_t lengths = 0;
+  const uint2* const codes = tables.code[choice.table];
+  const bool zeros = Cut::kWide || choice.zeros;
+  uint32_t symbols[kBlockRows], lengths = 0, escapes = 0;
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) {
-    uint32_t below = below_top<Cut>(e, top, r);
-    below = (below | mask_of(at_least(below, kNearSymbols))) & 0x0F0F0F0Fu;
-    const uint32_t nonzero = mask_of(at_least(e.low[r] | e.high[r], 1));
-    const uint32_t symbols = (below & nonzero) | (each_byte(kSymbolZero) & ~nonzero);
-    uint32_t bits = 0, length = 0, escaped = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < 4; ++k) {
-      const uint32_t code = codes[byte_of(symbols, k)];
-      bits |= (code & 255) << length;
-      length += code >> 8 & 15;
-      escaped |= (code & kEscapedCode) >> 8 << (8 * k);
-    }
-    block.code[r] = bits;
-    block.escaped[r] = escaped;
-    lengths |= length << (8 * r);
+    symbols[r] = symbols_of<Cut>(e, top, zeros, r);
+    const uint32_t sum = join_codes(codes, symbols[r], block.code[r]);
+    lengths |= (sum & 255) << (8 * r);
+    escapes += sum / kEscapedCode;
+    block.escaped[r] = 0;
   }
-  block.escape_rank = rank(block.escaped);
-  block.escape_bytes = block.escape_rank.total * Cut::shape().top_bytes();
+  block.escape_bytes = 0;
+  if (__any_sync(kAllLanes, escapes != 0)) {
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r)
+      for (uint32_t k = 0; k < 4; ++k)
+        block.escaped[r] |= codes[byte_of(symbols[r], k)].y / kEscapedCode << (8 * k + 7);
+    block.escape_ranks = rank(block.escaped);
+    block.escape_bytes = block.escape_ranks.total() * Cut::shape().top_bytes();
+  }
   if (block.escape_bytes > 255) return false;
   block.lengths = lengths;
   block.record.kind = static_cast<uint8_t>(kMethodTable + choice.table);
@@ -192,13 +213,13 @@ __device__ __forceinline__ void choose_exponents(const Encoder& encoder, const E
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) bytes.valid[r] = valid_bytes<kFull>(n, r);
   const uint32_t offset = narrow<Cut>(e, bytes);
-  const WindowChoice found = choose_window(encoder.window_lane, Cut::shape(), bytes, offset > 0, n);
+  const WindowChoice found = choose_window<Cut>(encoder.window_lane, bytes, offset > 0, n);
   const Window& window = found.window;
   if (kFull && encoder.dense && window.width != 0) {
     const uint32_t window_bytes = window.width * static_cast<uint32_t>(kBlockValues / 8) +
                                   window.escapes * Cut::shape().top_bytes();
     const TableChoice choice = choose_table(encoder.tables, bytes, offset > 0, found);
-    const uint32_t mean = static_cast<uint32_t>(found.bins.top - kAboveMean) + offset;
+    const uint32_t mean = static_cast<uint32_t>(found.top - kAboveMean) + offset;
     if (try_table<Cut>(encoder.tables, e, choice, mean, window_bytes, block)) return;
   }
   use_window<Cut>(window.width, window.top + offset, block.record);

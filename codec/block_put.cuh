@@ -9,26 +9,6 @@
 
 namespace strait::codec::gpu {
 
-// The records are stored field by field; lane f has byte f of this one.
-template <class Cut>
-__device__ __forceinline__ void put_record(const BlockRecord& record, uint32_t block,
-                                           uint32_t blocks, std::byte* tile) {
-  constexpr uint32_t kTop = Cut::shape().top_bytes(), kLow = Cut::shape().low_bytes();
-  const uint32_t lane = device::lane_id();
-  uint32_t value = record.top, at = kTop * block + lane;
-  if (lane >= kTop) {
-    value = lane == kTop ? record.kind : record.list;
-    at = lane * blocks + block;
-  }
-  if (lane >= kTop + 2) {
-    value = record.low;
-    at = (kTop + 2) * blocks + kLow * block + lane - (kTop + 2);
-  }
-  const bool second = lane == kTop + 3 || (kTop == 2 && lane == 1);  // of two bytes
-  if (lane < Cut::shape().record_bytes())
-    tile[at] = static_cast<std::byte>(second ? value >> 8 : value);
-}
-
 template <bool kFull>
 __device__ __forceinline__ void put_full_plane(const uint32_t (&rows)[kBlockRows], uint32_t n,
                                                std::byte* plane) {
@@ -54,9 +34,10 @@ __device__ __forceinline__ uint32_t put_halves(const uint32_t (&flags)[kBlockRow
   each_flagged(ranks, flags, [&](int r, int k, uint32_t at) {
     room[at] = static_cast<uint8_t>(halves[r] >> (8 * k));
   });
-  if (lane == 0) room[ranks.total] = 0;
+  const uint32_t total = ranks.total();
+  if (lane == 0) room[total] = 0;
   __syncwarp();
-  const uint32_t bytes = (ranks.total + 1) / 2;
+  const uint32_t bytes = (total + 1) / 2;
   for (uint32_t b = lane; b < bytes; b += kWarpLanes)
     list[b] = static_cast<std::byte>(room[2 * b] | room[2 * b + 1] << 4);
   __syncwarp();
@@ -85,7 +66,7 @@ __device__ __forceinline__ void put_plane(PlaneMode mode, const uint32_t (&rows)
     planes += (n + 7) / 8;
     const Ranks ranks = rank(flags);
     put_flagged(ranks, flags, rows, list);
-    list += ranks.total;
+    list += ranks.total();
     return;
   }
 #pragma unroll
@@ -107,12 +88,12 @@ template <class Cut>
 __device__ __forceinline__ void put_escapes(const Block<Cut::kBytes>& columns,
                                             const BlockCode& block, std::byte* list) {
   const ExponentRows e = exponents_of<Cut>(columns);
-  each_flagged(block.escape_rank, block.escaped, [&](int r, int k, uint32_t at) {
+  few_flagged(block.escape_ranks, block.escaped, [&](uint32_t r, uint32_t k, uint32_t at) {
     if constexpr (Cut::kWide) {
-      list[2 * at] = static_cast<std::byte>(e.low[r] >> (8 * k));
-      list[2 * at + 1] = static_cast<std::byte>(e.high[r] >> (8 * k));
+      list[2 * at] = static_cast<std::byte>(pick_byte(e.low, r, k));
+      list[2 * at + 1] = static_cast<std::byte>(pick_byte(e.high, r, k));
     } else {
-      list[at] = static_cast<std::byte>(e.low[r] >> (8 * k));
+      list[at] = static_cast<std::byte>(pick_byte(e.low, r, k));
     }
   });
 }

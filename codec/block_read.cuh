@@ -37,10 +37,10 @@ __device__ __forceinline__ void read_escapes(const uint32_t (&flags)[kBlockRows]
   if constexpr (!Cut::kWide) {
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r) e.low[r] &= ~mask_of(flags[r]);
-    each_flagged(ranks, flags, [&](int r, int k, uint32_t at) {
-      e.low[r] |= (list_byte(list.at, at, list.left) & Cut::kLowMask) << (8 * k);
+    few_flagged(ranks, flags, [&](uint32_t r, uint32_t k, uint32_t at) {
+      put_byte(e.low, r, k, list_byte(list.at, at, list.left) & Cut::kLowMask);
     });
-    list.take(ranks.total);
+    list.take(ranks.total());
   } else {
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r) {
@@ -48,13 +48,13 @@ __device__ __forceinline__ void read_escapes(const uint32_t (&flags)[kBlockRows]
       e.high[r] &= ~mask_of(flags[r]);
     }
     bool beyond = false;
-    each_flagged(ranks, flags, [&](int r, int k, uint32_t at) {
+    few_flagged(ranks, flags, [&](uint32_t r, uint32_t k, uint32_t at) {
       const uint32_t high = list_byte(list.at, 2 * at + 1, list.left);
       beyond = beyond || high >> (Cut::kExponentBits - 8) != 0;
-      e.low[r] |= list_byte(list.at, 2 * at, list.left) << (8 * k);
-      e.high[r] |= high << (8 * k);
+      put_byte(e.low, r, k, list_byte(list.at, 2 * at, list.left));
+      put_byte(e.high, r, k, high);
     });
-    list.take(2 * ranks.total);
+    list.take(2 * ranks.total());
     list.wrong = list.wrong || __any_sync(kAllLanes, beyond);
   }
 }
@@ -142,7 +142,7 @@ __device__ __forceinline__ void read_halves(const uint32_t (&flags)[kBlockRows],
     const uint32_t half = list_byte(list.at, at / 2, list.left) >> (4 * (at & 1)) & 15;
     rows[r] |= half << (8 * k) << shift;
   });
-  list.take((ranks.total + 1) / 2);
+  list.take((ranks.total() + 1) / 2);
 }
 
 // A byte plane in its mode; `planes` moves on.
@@ -180,7 +180,7 @@ __device__ __forceinline__ void read_plane(PlaneMode mode, uint32_t n, const std
   if (mode == PlaneMode::kSparse) {
     const Ranks ranks = rank(low);
     get_flagged(ranks, low, list.at, list.left, rows);
-    list.take(ranks.total);
+    list.take(ranks.total());
   } else {
     read_halves(low, 0, list, rows);
     read_halves(high, 4, list, rows);

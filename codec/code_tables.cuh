@@ -23,13 +23,12 @@ struct alignas(16) EncodeTables {
   uint32_t low_price[4][32];     // of trailing zeros
   uint32_t low_other_price[32];  // of sixteen of them; no table has a price that high
   uint8_t above[kExponentTables];
-  // Code, length << 8, and 1 << 15 for an escape; by min(top - exponent, 15), and 14 for exponent
-  // 0.
-  uint16_t code[kExponentTables][16];
+  // Code; length, and 1 << 16 for an escape. By min(top - exponent, 15), and 14 for exponent 0.
+  uint2 code[kExponentTables][16];
   uint16_t low_code[kLowTables][32];  // code, length of code and bits behind it << 8, of the code
 };
 
-inline constexpr uint32_t kEscapedCode = 1u << 15;
+inline constexpr uint32_t kEscapedCode = 1u << 16;
 
 struct alignas(16) DecodeTables {
   uint8_t symbol[kExponentTables][256];  // by the next eight bits: symbol, length << 4
@@ -55,9 +54,8 @@ constexpr EncodeTables make_encode_tables() {
     made.above[t] = table.above;
     for (int s = 0; s < kSymbols; ++s) {
       const uint8_t symbol = s == kSymbolZero ? table.zero : table.near[s];
-      made.code[t][s] =
-          static_cast<uint16_t>(table.code.bits[symbol] | table.code.length[symbol] << 8 |
-                                (symbol == kSymbolEscape ? kEscapedCode : 0));
+      made.code[t][s].x = table.code.bits[symbol];
+      made.code[t][s].y = table.code.length[symbol] | (symbol == kSymbolEscape ? kEscapedCode : 0);
     }
   }
   const auto low = tables::make_low_codes();

@@ -16,6 +16,7 @@ struct Counters {
   __device__ __forceinline__ void add(uint32_t bins) {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
+      // The bin's nibble; shifts that are too far leave nothing.
       const uint32_t bit = (k == 0 ? bins << 2 : bins >> (8 * k - 2)) & 0x3FC;
       low += __funnelshift_lc(0, 1, bit);
       high += __funnelshift_lc(0, 1, bit - 32);
@@ -67,9 +68,9 @@ __device__ __forceinline__ uint32_t weigh(const BinCounts& counts, const uint32_
 }
 
 // Each lane tries one place of one window: width 2 at bins 0 to 12, width 3 at bins 0 to 8, width
-// 4. Made once and kept.
+// 4; and width 1 at bins 0 to 14. Made once and kept.
 struct WindowLane {
-  __device__ WindowLane() {
+  __device__ explicit WindowLane(int exponent_bits) {
     const uint32_t lane = device::lane_id();
     width = lane < 13 ? 2 : lane < 22 ? 3 : lane == kWidest ? 4 : 0;
     first = lane - (lane < 13 ? 0 : lane < 22 ? 13 : kWidest);
@@ -79,6 +80,12 @@ struct WindowLane {
       for (int b = 0; b < 4; ++b)
         if (bin_in(w, b) - first < span) mask[w] |= 1u << (8 * b);
     }
+    if (static_cast<int>(width) >= exponent_bits) width = 0;
+  }
+  // What a window costs and where it is, so that the least is the best: the narrower of equally
+  // cheap ones, and the first of those.
+  __device__ __forceinline__ uint32_t key(uint32_t plane_bytes, uint32_t outside) const {
+    return width == 0 ? ~0u : (width * plane_bytes + outside) << 8 | width << 4 | first;
   }
   static constexpr uint32_t kWidest = 22;  // the lane that has all bins
   uint32_t width;                          // 0: none
@@ -102,9 +109,7 @@ __device__ __forceinline__ WindowGuess guess_window(const WindowLane& mine, int 
   uint32_t inside = 0;
 #pragma unroll
   for (int w = 0; w < 4; ++w) inside = __dp4a(warp_sum(bytes[w]), mine.mask[w], inside);
-  const uint32_t cost = mine.width * kPlaneBytes + kSample - inside;
-  const bool taking_part = mine.width != 0 && static_cast<int>(mine.width) < exponent_bits;
-  const uint32_t key = warp_min(taking_part ? cost << 8 | mine.width << 4 | mine.first : ~0u);
+  const uint32_t key = warp_min(mine.key(kPlaneBytes, kSample) - (inside << 8));
   const uint32_t least = key >> 8, width = key >> 4 & 15;
   // Nothing left out by width 2 calls for a closer look.
   if (least > static_cast<uint32_t>(exponent_bits) * kPlaneBytes || least == 2 * kPlaneBytes)
@@ -143,7 +148,7 @@ __device__ __forceinline__ ExponentRange range_of(const ExponentBytes& e, uint32
   return {warp_min(least), warp_max(most), count_zeros(e, n), sum_exponents(e)};
 }
 
-// Counts from `top` down, and finds the best place of each width.
+// Counts from `top` down.
 __device__ __forceinline__ BinCounts count_from(int top, const ExponentBytes& e) {
   uint32_t bins[kBlockRows];
 #pragma unroll
@@ -152,24 +157,53 @@ __device__ __forceinline__ BinCounts count_from(int top, const ExponentBytes& e)
   return count_bins(bins);
 }
 
-__device__ __forceinline__ WindowPlaces find_windows(const WindowLane& mine,
-                                                     const BinCounts& counts, uint32_t n) {
-  const uint32_t lane = device::lane_id();
-  uint32_t weights[4], single[4];
+// How many values are in the bins of this lane's window, and in its own bin.
+struct Inside {
+  __device__ Inside(const WindowLane& mine, const BinCounts& counts) {
+    const uint32_t lane = device::lane_id();
+    uint32_t weights[4], single[4];
 #pragma unroll
-  for (int w = 0; w < 4; ++w) {
-    weights[w] = __byte_perm(mine.mask[w], 0, 0x3120);
-    const bool here = (lane & 1) + 2 * (lane >> 3) == static_cast<uint32_t>(w);
-    single[w] = here ? __byte_perm(1u << (8 * (lane >> 1 & 3)), 0, 0x3120) : 0;
+    for (int w = 0; w < 4; ++w) {
+      weights[w] = __byte_perm(mine.mask[w], 0, 0x3120);
+      const bool here = (lane & 1) + 2 * (lane >> 3) == static_cast<uint32_t>(w);
+      single[w] = here ? __byte_perm(1u << (8 * (lane >> 1 & 3)), 0, 0x3120) : 0;
+    }
+    window = weigh(counts, weights);
+    bin = lane < kBins ? weigh(counts, single) : 0;
+    all = from_lane(window, WindowLane::kWidest);
   }
-  const uint32_t inside = weigh(counts, weights);
-  const uint32_t key = (n - inside) << 4 | mine.first;
-  const uint32_t one = lane < kBins ? (n - weigh(counts, single)) << 4 | lane : ~0u;
+  uint32_t window;
+  uint32_t bin;
+  uint32_t all;  // in all bins
+};
+
+// The cheapest window among n exponents of at most eight bits, as the host's cheapest_window: there
+// the widths are compared one by one, here all places at once.
+__device__ __forceinline__ Window narrow_window(const WindowLane& mine, const Inside& inside,
+                                                uint32_t exponent_bits, uint32_t n) {
+  const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
+  const uint32_t outside = n - inside.window, others = n - inside.bin;
+  const uint32_t wide = outside > kMaxEscapeBytes ? ~0u : mine.key(plane_bytes, outside);
+  const uint32_t lane = device::lane_id();
+  const uint32_t one = others > kMaxEscapeBytes || lane >= kBins
+                           ? ~0u
+                           : (plane_bytes + others) << 8 | 1u << 4 | lane;
+  const uint32_t key = warp_min(min(wide, one)), bytes = key >> 8, width = key >> 4 & 15;
+  if (bytes > exponent_bits * plane_bytes) return {static_cast<uint8_t>(exponent_bits), 0, 0};
+  return {static_cast<uint8_t>(width), static_cast<uint8_t>(key & 15), bytes - width * plane_bytes};
+}
+
+// The best place of each width.
+__device__ __forceinline__ WindowPlaces find_places(const WindowLane& mine, const Inside& inside,
+                                                    uint32_t n) {
+  const uint32_t lane = device::lane_id();
+  const uint32_t key = (n - inside.window) << 4 | mine.first;
+  const uint32_t best[kSearchedWidths] = {
+      warp_min(lane < kBins ? (n - inside.bin) << 4 | lane : ~0u),
+      warp_min(mine.width == 2 ? key : ~0u), warp_min(mine.width == 3 ? key : ~0u),
+      (n - inside.all) << 4};
   WindowPlaces places;
-  places.counted = from_lane(inside, WindowLane::kWidest);
-  const uint32_t best[kSearchedWidths] = {warp_min(one), warp_min(mine.width == 2 ? key : ~0u),
-                                          warp_min(mine.width == 3 ? key : ~0u),
-                                          (n - places.counted) << 4};
+  places.counted = inside.all;
 #pragma unroll
   for (int w = 0; w < kSearchedWidths; ++w) {
     places.outside[w] = static_cast<uint16_t>(best[w] >> 4);
@@ -180,35 +214,43 @@ __device__ __forceinline__ WindowPlaces find_windows(const WindowLane& mine,
 
 struct WindowChoice {
   Window window;
-  ExponentBins bins;  // their top alone
+  int top;  // of the bins
   BinCounts counts;
-  uint32_t counted;
+  uint32_t counted;  // in all bins
 };
 
 // As the host's choose_window.
-__device__ __forceinline__ WindowChoice choose_window(const WindowLane& mine, const Shape& shape,
+template <class Cut>
+__device__ __forceinline__ WindowChoice choose_window(const WindowLane& mine,
                                                       const ExponentBytes& e, bool zero_is_below,
                                                       uint32_t n) {
   WindowChoice choice;
-  choice.bins.top = static_cast<int>(sum_exponents(e) / n) + kAboveMean;
-  choice.counts = count_from(choice.bins.top, e);
-  WindowPlaces places = find_windows(mine, choice.counts, n);
-  if (places.counted < n - n / 4) {
+  choice.top = static_cast<int>(sum_exponents(e) / n) + kAboveMean;
+  choice.counts = count_from(choice.top, e);
+  Inside inside(mine, choice.counts);
+  if (inside.all < n - n / 4) {
     // Zeros may have pulled the mean away from the rest.
     const ExponentRange range = range_of(e, n);
     if (range.zeros != n) {
-      choice.bins.top = static_cast<int>(range.sum / (n - range.zeros)) + kAboveMean;
-      choice.counts = count_from(choice.bins.top, e);
-      places = find_windows(mine, choice.counts, n);
+      choice.top = static_cast<int>(range.sum / (n - range.zeros)) + kAboveMean;
+      choice.counts = count_from(choice.top, e);
+      inside = Inside(mine, choice.counts);
     }
   }
-  choice.counted = places.counted;
-  choice.window = cheapest_window(shape, choice.bins, places, zero_is_below, n);
+  choice.counted = inside.all;
+  if constexpr (Cut::kWide) {
+    const WindowPlaces places = find_places(mine, inside, n);
+    choice.window = cheapest_window(Cut::shape(), {choice.top, {}}, places, zero_is_below, n);
+  } else {
+    choice.window = narrow_window(mine, inside, Cut::kExponentBits, n);
+    if (choice.window.width < Cut::kExponentBits)
+      choice.window.top = static_cast<uint8_t>(choice.top - choice.window.top);
+  }
   const Window& best = choice.window;
   const size_t plane_bytes = bit_bytes(n);
-  const size_t best_bytes = best.width * plane_bytes + best.escapes * shape.top_bytes();
+  const size_t best_bytes = best.width * plane_bytes + best.escapes * Cut::shape().top_bytes();
   if (best_bytes > plane_bytes && best_bytes <= 5 * plane_bytes) return choice;
-  const Window all = window_of_all(shape, range_of(e, n), zero_is_below);
+  const Window all = window_of_all(Cut::shape(), range_of(e, n), zero_is_below);
   if (all.width * plane_bytes < best_bytes) choice.window = all;
   return choice;
 }
@@ -216,6 +258,7 @@ __device__ __forceinline__ WindowChoice choose_window(const WindowLane& mine, co
 struct TableChoice {
   uint32_t table;
   uint32_t bits;
+  bool zeros;  // whether some exponents are zero, as far as bytes tell
 };
 
 // Takes a bin's count away and returns it.
@@ -240,7 +283,7 @@ __device__ __forceinline__ TableChoice choose_table(const EncodeTables& tables,
   BinCounts counts = found.counts;
   take_bin(counts, kBins);
   uint32_t zeros = 0, counted = found.counted;
-  const uint32_t zero_bin = static_cast<uint32_t>(found.bins.top) & 255;
+  const uint32_t zero_bin = static_cast<uint32_t>(found.top) & 255;
   if (zero_bin < kBins) {
     const uint32_t taken = take_bin(counts, zero_bin);
     counted -= taken;
@@ -255,7 +298,7 @@ __device__ __forceinline__ TableChoice choose_table(const EncodeTables& tables,
   const uint32_t others = static_cast<uint32_t>(kBlockValues) - counted - zeros;
   const uint32_t cost = weigh(counts, prices) + others * tables.other_price[lane];
   const uint32_t key = warp_min(cost << 5 | lane);
-  return {key & 31, key >> 5};
+  return {key & 31, key >> 5, zeros != 0};
 }
 
 }  // namespace strait::codec::gpu

@@ -35,7 +35,7 @@ __device__ __forceinline__ void encode_jobs(const EncodeJob* jobs, uint32_t coun
     clear_words(place.team, scratch.low, kLowWords);
   }
   place.team.sync();
-  Encoder encoder = {tables, WindowLane(), false};
+  Encoder encoder = {tables, WindowLane(KernelCut::kExponentBits), false};
   each_job(place, jobs, count, [&](const EncodeJob& job) {
     encoder.dense = job.mode == Mode::kDense;
     ChunkEncoder<KernelCut, KernelTeam> chunk(encoder, place.team, shared[place.of_block], scratch);

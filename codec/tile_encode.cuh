@@ -65,12 +65,13 @@ class TileEncoder {
       const auto begin = block * static_cast<uint32_t>(kBlockValues);
       const uint32_t count =
           block < blocks ? min(n - begin, static_cast<uint32_t>(kBlockValues)) : 0;
-      if (!code_round(source, first + begin, count, block, blocks)) {
+      if (!code_round(source, first + begin, count, block)) {
         clear(scratch_.exponents, kExponentStride, position_);
         clear(scratch_.low, kLowStride, low_position_);
         return 0;
       }
     }
+    put_records(blocks);
     return finish();
   }
 
@@ -115,7 +116,7 @@ class TileEncoder {
 
   template <class Source>
   __device__ __forceinline__ bool code_round(const Source& source, uint32_t first, uint32_t count,
-                                             uint32_t block, uint32_t blocks) {
+                                             uint32_t block) {
     Block<Cut::kBytes> columns;
     BlockCode code;
     const bool full = count == kBlockValues;
@@ -129,7 +130,7 @@ class TileEncoder {
     const BlockPlace place = {tile_ + used_ + (shares.bytes_before & 0xFFFF),
                               scratch_.lists + list_used_ + (shares.bytes_before >> 16),
                               shared_.halves[team_.warp]};
-    if (count != 0) put_record<Cut>(code.record, block, blocks, tile_);
+    if (device::lane_id() == block) record_ = code.record;
     if (full) {
       put_block<true, Cut>(columns, code, count, place);
       append(columns, code, shares);
@@ -155,6 +156,21 @@ class TileEncoder {
         append_low_halves<Cut>(columns, encoder_.tables.low_code[code.record.low - kLowTable],
                                scratch_.low + lane * kLowStride,
                                low_position_ + (shares.bits_before >> 16));
+  }
+
+  // The records are stored field by field; a lane has that of the block of its number, in the warp
+  // that coded it.
+  __device__ void put_records(uint32_t blocks) const {
+    const uint32_t block = device::lane_id();
+    if (block >= blocks || block % Team::kWarps != team_.warp) return;
+    constexpr uint32_t kTop = Cut::shape().top_bytes(), kLow = Cut::shape().low_bytes();
+    const auto put = [&](uint32_t at, uint32_t size, uint32_t value) {
+      for (uint32_t b = 0; b < size; ++b) tile_[at + b] = static_cast<std::byte>(value >> (8 * b));
+    };
+    put(kTop * block, kTop, record_.top);
+    put(kTop * blocks + block, 1, record_.kind);
+    put((kTop + 1) * blocks + block, 1, record_.list);
+    put((kTop + 2) * blocks + kLow * block, kLow, record_.low);
   }
 
   // Lists, streams and what fills the last sixteen bytes.
@@ -199,6 +215,7 @@ class TileEncoder {
   uint32_t position_ = 0;   // bits of this lane's streams, before the round
   uint32_t low_position_ = 0;
   uint32_t parity_ = 0;
+  BlockRecord record_;  // this lane's
   bool any_ = false;
 };
 

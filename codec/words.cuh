@@ -59,14 +59,28 @@ __device__ __forceinline__ uint32_t from_across(uint32_t value, uint32_t bits) {
   return __shfl_xor_sync(kAllLanes, value, static_cast<int>(bits));
 }
 
+// value, and what the lane `step` below has, where there is one.
+__device__ __forceinline__ uint32_t add_from_below(uint32_t value, uint32_t step) {
+#if defined(STRAIT_SIMT)
+  const uint32_t below = __shfl_up_sync(kAllLanes, value, step);
+  return value + (device::lane_id() >= step ? below : 0);
+#else
+  uint32_t sum;
+  asm volatile(
+      "{ .reg .pred inside; .reg .u32 below;\n"
+      "shfl.sync.up.b32 below|inside, %1, %2, 0, 0xFFFFFFFF;\n"
+      "mov.u32 %0, %1;\n"
+      "@inside add.u32 %0, %0, below; }"
+      : "=&r"(sum)
+      : "r"(value), "r"(step));
+  return sum;
+#endif
+}
+
 // The sum over this lane and those below.
 __device__ __forceinline__ uint32_t running_sum(uint32_t value) {
-  const uint32_t lane = device::lane_id();
 #pragma unroll
-  for (uint32_t step = 1; step < kWarpLanes; step *= 2) {
-    const uint32_t below = __shfl_up_sync(kAllLanes, value, step);
-    value += lane >= step ? below : 0;
-  }
+  for (uint32_t step = 1; step < kWarpLanes; step *= 2) value = add_from_below(value, step);
   return value;
 }
 

@@ -27,7 +27,7 @@ __device__ __forceinline__ void encode_with_teams(const EncodeJob* jobs, uint32_
   for (uint32_t i = team.thread(); i < kExponentWords; i += team.kThreads) scratch.exponents[i] = 0;
   for (uint32_t i = team.thread(); i < kLowWords; i += team.kThreads) scratch.low[i] = 0;
   team.sync();
-  Encoder encoder = {kEncodeTables, WindowLane(), false};
+  Encoder encoder = {kEncodeTables, WindowLane(Cut<kType>::kExponentBits), false};
   for (uint32_t i = blockIdx.x * kBusy + of_block; i < count; i += gridDim.x * kBusy) {
     const EncodeJob& job = jobs[i];
     encoder.dense = job.mode == Mode::kDense;
