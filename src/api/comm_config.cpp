@@ -44,6 +44,10 @@ constexpr Number kNumbers[] = {
     {"nvlsHostMode", &ncclConfig_t::nvlsHostMode, NCCL_VERSION(2, 32, 0), 0, INT_MAX},
 };
 
+// As config.def allows.
+constexpr int kRmaContextsMax = 64;
+constexpr int kRmaSignalsMax = 1024;
+
 constexpr unsigned kNetNameSince = NCCL_VERSION(2, 17, 0);
 constexpr unsigned kCommNameSince = NCCL_VERSION(2, 27, 0);
 
@@ -119,6 +123,9 @@ Status apply_comm_config(const ncclConfig_t* options, Config& config) {
   fill(config.split_share, -1, wish.splitShare);
   fill(config.shrink_share, -1, wish.shrinkShare);
   fill(config.traffic_class, -1, wish.trafficClass);
+  fill(config.rma_contexts, -1, std::min(wish.numRmaCtx, kRmaContextsMax));
+  fill(config.rma_signals, -1, std::min(wish.numRmaSig, kRmaSignalsMax));
+  fill(config.rma_eager_init, -1, wish.rmaEagerInit);
   if (wish.commName != nullptr && config.comm_name.empty()) config.comm_name = wish.commName;
   return Status();
 }

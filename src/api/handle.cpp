@@ -83,6 +83,8 @@ Status check_usable(Handle& handle) {
     if (handle.revoked)
       return error(Code::kInvalidUsage,
                    "the communicator was revoked: shrink, split or destroy it");
+    if (handle.suspended)
+      return error(Code::kInvalidUsage, "the communicator is suspended: call ncclCommResume first");
   }
   return handle.comm->failure();
 }

@@ -25,6 +25,12 @@ struct UserOperation {
   const void* scalar_place;  // null: `scalar` holds it
 };
 
+// What ncclCommRegister was told of.
+struct Registration {
+  const void* buffer;
+  size_t bytes;
+};
+
 struct Handle {
   // Null while it is made in the background, and if that failed; set once.
   std::shared_ptr<Communicator> comm;
@@ -34,9 +40,12 @@ struct Handle {
   std::mutex mutex;  // guards what follows, and `comm` where it may not be there yet
   bool finalized = false;
   bool revoked = false;
+  bool suspended = false;
   std::string grow_purpose;  // of the id that ncclCommGetUniqueId gave and nobody used yet
   int next_operation = ncclNumOps;
   std::map<int, UserOperation> operations;
+  uintptr_t last_registration = 0;
+  std::map<uintptr_t, Registration> registrations;
 
   std::shared_ptr<Communicator> made() {
     std::lock_guard lock(mutex);
@@ -56,7 +65,8 @@ Result<std::shared_ptr<Handle>> find_any_handle(ncclComm_t comm);
 // As find_any_handle, and the handle is no longer valid.
 Result<std::shared_ptr<Handle>> remove_handle(ncclComm_t comm);
 
-// Whether the communicator takes collectives: not finalized, not revoked, not failed.
+// Whether the communicator takes collectives: not finalized, not revoked, not
+// suspended, not failed.
 Status check_usable(Handle& handle);
 
 }  // namespace strait::api

@@ -63,6 +63,7 @@ Result<Config> read_settings(const ncclConfig_t* options) {
     for (const std::string& warning : unknown_settings(environ)) log_warn("{}", warning);
     warn_of_other_nccl();
   });
+  for (const std::string& line : config.set_by_environment()) log_info("{}", line);
   STRAIT_TRY(apply_comm_config(options, config));
   return config;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "comm/hand_round.hpp"
 #include "comm/to_self.hpp"
 #include "plan/choice.hpp"
 #include "plan/tag.hpp"
@@ -183,6 +184,7 @@ std::vector<Chain> Communicator::make_chains(const std::vector<Operation>& opera
       shared_bytes = std::max(shared_bytes, bytes);
   }
   if (work_.size() < shared_bytes + own_bytes) work_.resize(shared_bytes + own_bytes);
+  work_bytes_.store(work_.size(), std::memory_order_relaxed);
 
   std::byte* own = work_.data() + shared_bytes;
   std::map<std::pair<Collective, int>, Chain> by_peer;
@@ -252,7 +254,9 @@ Status Communicator::drain(Deadline deadline) {
   if (gpu_) STRAIT_TRY(gpu_->engine().drain(deadline));
   while (true) {
     const uint32_t seen = parts_.station->doorbell->read();
-    if (!failure().ok() || connections_.flushed()) return Status();
+    const auto one_sided = rma();
+    const bool flushed = connections_.flushed() && (!one_sided || one_sided->idle());
+    if (!failure().ok() || flushed) return Status();
     // A link rings when a slot leaves; the turn bounds the wait where a wrapper does not.
     const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), 1'000'000);
     if (!parts_.station->doorbell->wait(seen, Deadline::after_ns(turn_ns)) && deadline.passed())
@@ -277,6 +281,7 @@ bool Communicator::stop(const Status& why) {
   }
   if (gpu_) gpu_->engine().stop();
   connections_.abort(told);
+  if (const auto one_sided = rma()) one_sided->stop(told);
   parts_.station->doorbell->ring();
   return true;
 }
@@ -302,6 +307,59 @@ void Communicator::abort() {
   }
   for (const auto& member : family) member->stop(why);
   for (const auto& member : family) member->end_work(why);
+}
+
+Status Communicator::open_rma() {
+  if (rma() != nullptr || rank_count() == 0) return Status();
+  const Config& config = parts_.config;
+  Rma::Terms terms{.rank = parts_.rank,
+                   .routes = parts_.routes,
+                   .lane = parts_.band * kLanesPerBand + kRmaLane,
+                   .contexts = static_cast<int>(std::max<int64_t>(config.rma_contexts, 1)),
+                   .signals = static_cast<int>(std::max<int64_t>(config.rma_signals, 1)),
+                   .timeout_ms = wait_ms(config),
+                   .doorbell = parts_.station->doorbell.get(),
+                   .stopped = [this] { return failure(); },
+                   .fail = [this](const Status& why) { fail(why); }};
+  STRAIT_ASSIGN(auto made, Rma::open(std::move(terms), Deadline::after_ms(wait_ms(config))));
+  std::lock_guard lock(mutex_);
+  rma_ = std::move(made);
+  return Status();
+}
+
+std::shared_ptr<Rma> Communicator::rma() const {
+  std::lock_guard lock(mutex_);
+  return rma_;
+}
+
+Status Communicator::run(const std::vector<RmaCall>& calls) {
+  const auto one_sided = rma();
+  STRAIT_CHECK(one_sided != nullptr, "one-sided calls are checked before they run");
+  Status status = failure();
+  if (status.ok()) status = one_sided->run(calls);
+  one_sided->end();
+  if (status.ok()) return status;
+  fail(status);
+  return failure();
+}
+
+Status Communicator::release_memory() {
+  STRAIT_TRY(hand_round(*this, std::byte{0}).status());
+  STRAIT_TRY(drain(Deadline::after_ms(wait_ms(parts_.config))));
+  plans_.forget_all();
+  connections_.close();
+  work_ = {};
+  work_bytes_.store(0, std::memory_order_relaxed);
+  return Status();
+}
+
+uint64_t Communicator::releasable_bytes() const {
+  return connections_.memory_bytes() + work_bytes_.load(std::memory_order_relaxed);
+}
+
+uint64_t Communicator::kept_bytes() const {
+  const auto one_sided = rma();
+  return parts_.station->doorbell_memory.bytes() + (one_sided ? one_sided->memory_bytes() : 0);
 }
 
 bool Communicator::is_quiet() const {

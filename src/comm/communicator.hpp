@@ -25,6 +25,7 @@
 #include "comm/operation.hpp"
 #include "comm/plan_cache.hpp"
 #include "comm/progress.hpp"
+#include "comm/rma.hpp"
 #include "comm/station.hpp"
 #include "comm/unique_id.hpp"
 #include "exec/driver.hpp"
@@ -110,6 +111,19 @@ class Communicator {
   // No thread runs a batch.
   bool is_quiet() const;
 
+  // Opens what one-sided calls need, if that was not done; every rank at the same place in its
+  // order of calls.
+  Status open_rma();
+  // Null before that.
+  std::shared_ptr<Rma> rma() const;
+  Status run(const std::vector<RmaCall>& calls);
+
+  // Gives back links and working memory; every rank at the same place in its order of calls, which
+  // is a barrier. They come back by themselves.
+  Status release_memory();
+  uint64_t releasable_bytes() const;
+  uint64_t kept_bytes() const;
+
   TrafficStats stats() const;
   void reset_stats();
   // To one peer in another domain, since the communicator was made.
@@ -132,9 +146,10 @@ class Communicator {
   TrafficCounters traffic_;
   TrafficStats traffic_base_{};  // what reset_stats() subtracts
   codec::Options codec_;
-  std::vector<std::byte> work_;   // scratch and staging of the running batch; grows only
-  uint64_t call_count_ = 0;       // collectives so far; the running thread's
-  std::unique_ptr<GpuSide> gpu_;  // of a rank on a GPU; ends before what it uses
+  std::vector<std::byte> work_;          // scratch and staging of the running batch; grows only
+  std::atomic<uint64_t> work_bytes_{0};  // partner: releasable_bytes()
+  uint64_t call_count_ = 0;              // collectives so far; the running thread's
+  std::unique_ptr<GpuSide> gpu_;         // of a rank on a GPU; ends before what it uses
 
   std::atomic<int> callers_{0};  // partner: enter() of other threads
 
@@ -144,6 +159,7 @@ class Communicator {
   uint64_t served_ = 0;   // finished
   Status failure_;
   std::map<std::string, uint64_t> children_;  // made so far, by purpose
+  std::shared_ptr<Rma> rma_;                  // last: its agent uses the rest
 };
 
 }  // namespace strait

@@ -190,6 +190,18 @@ void Connections::abort(const Status& why) {
   for (auto& [key, receiver] : receivers_) receiver->abort(why);
 }
 
+void Connections::close() {
+  std::lock_guard lock(mutex_);
+  senders_.clear();
+  receivers_.clear();
+}
+
+uint64_t Connections::memory_bytes() const {
+  std::lock_guard lock(mutex_);
+  return (senders_.size() + receivers_.size()) * std::max(shape_.slots, kSlotsMin) *
+         (shape_.slot_bytes + codec::kChunkOverhead);
+}
+
 bool Connections::flushed() const {
   std::lock_guard lock(mutex_);
   return std::ranges::all_of(senders_,

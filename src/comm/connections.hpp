@@ -60,6 +60,10 @@ class Connections {
   // Fails every link, open and to come, with this reason; peers see it too.
   void abort(const Status& why);
   bool flushed() const;
+  // Ends every link; they open again when plans need them. Bound plans are of no use any more.
+  void close();
+  // Of the slots of all links.
+  uint64_t memory_bytes() const;
   // What has been sent to the peer in coded chunks. Any thread.
   CodedBytes coded_to(int peer) const;
 

@@ -8,21 +8,23 @@
 #include <thread>
 #include <vector>
 
+#include "comm/estimate.hpp"
 #include "exec/stream.hpp"
 
 namespace strait {
 
-// What one communicator does for one group.
+// What one communicator does for one group. Its one-sided calls are a batch of their own, which
+// takes no ticket: they wait for peers that may first have to make other calls.
 struct Group::Batch {
-  static Result<std::shared_ptr<Batch>> begin(std::shared_ptr<Communicator> comm) {
-    if (!comm->enter())
+  static Result<std::shared_ptr<Batch>> begin(std::shared_ptr<Communicator> comm, bool beside) {
+    if (!beside && !comm->enter())
       return error(Code::kInvalidUsage,
                    "rank {}: another thread is in a call on this communicator: let one thread at a "
                    "time use it",
                    comm->rank());
     auto batch = std::make_shared<Batch>();
     batch->comm = std::move(comm);
-    batch->in_call = true;
+    batch->in_call = !beside;
     return batch;
   }
   // The calling thread is done with the communicator; the work may go on.
@@ -34,6 +36,7 @@ struct Group::Batch {
   bool in_call = false;
   std::shared_ptr<Communicator> comm;
   std::vector<Operation> operations;
+  std::vector<RmaCall> one_sided;
   std::vector<std::shared_ptr<HostStream>> streams;
   std::vector<void*> gpu_streams;
   bool synchronous = false;  // some operation was given no stream
@@ -43,7 +46,7 @@ struct Group::Batch {
 
   Status run() {
     ran = true;
-    return comm->run(ticket, operations, gpu_streams);
+    return one_sided.empty() ? comm->run(ticket, operations, gpu_streams) : comm->run(one_sided);
   }
   // The ticket must be used up, or the communicator's next call waits for ever.
   Status give_up(const Status& why) {
@@ -119,6 +122,32 @@ Status Group::end() {
   return --depth_ > 0 ? Status() : end_outermost();
 }
 
+Result<double> Group::simulate_end() {
+  if (depth_ == 0)
+    return error(Code::kInvalidUsage,
+                 "ncclGroupSimulateEnd without ncclGroupStart on this thread: call ncclGroupStart "
+                 "first");
+  if (--depth_ > 0) return 0.0;
+  const auto entries = std::exchange(entries_, {});
+  const auto makings = std::exchange(makings_, {});
+  const Status refused = std::exchange(refused_, Status());
+  const Status why =
+      refused.ok() && !makings.empty()
+          ? error(Code::kInvalidUsage, "a group that makes communicators cannot be simulated")
+          : refused;
+  for (const Making& making : makings) making.give_up(why);
+  STRAIT_TRY(why);
+  std::map<std::shared_ptr<Communicator>, std::vector<Operation>> by_comm;
+  for (const Entry& entry : entries)
+    if (!entry.one_sided) by_comm[entry.comm].push_back(entry.operation);
+  double slowest_us = 0;
+  for (const auto& [comm, operations] : by_comm) {
+    STRAIT_ASSIGN(const double us, estimate_us(*comm, operations));
+    slowest_us = std::max(slowest_us, us);
+  }
+  return slowest_us;
+}
+
 // Whatever happens, the next group begins with nothing of this one.
 Status Group::end_outermost() {
   const Status refused = std::exchange(refused_, Status());
@@ -160,7 +189,14 @@ Status Group::launch_makings(std::vector<Making> makings) {
 }
 
 Status Group::submit(std::shared_ptr<Communicator> comm, const Operation& operation, void* stream) {
-  entries_.push_back({.comm = std::move(comm), .operation = operation, .stream = stream});
+  entries_.push_back(
+      {.comm = std::move(comm), .operation = operation, .one_sided = {}, .stream = stream});
+  return depth_ > 0 ? Status() : launch();
+}
+
+Status Group::submit(std::shared_ptr<Communicator> comm, RmaCall call, void* stream) {
+  entries_.push_back(
+      {.comm = std::move(comm), .operation = {}, .one_sided = std::move(call), .stream = stream});
   return depth_ > 0 ? Status() : launch();
 }
 
@@ -179,14 +215,19 @@ Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
   const auto entries = std::exchange(entries_, {});
   std::vector<std::shared_ptr<Batch>> batches;
   for (const Entry& entry : entries) {
-    auto found = std::ranges::find_if(batches, [&](auto& b) { return b->comm == entry.comm; });
+    auto found = std::ranges::find_if(batches, [&](auto& b) {
+      return b->comm == entry.comm && b->one_sided.empty() == !entry.one_sided;
+    });
     if (found == batches.end()) {
-      STRAIT_ASSIGN(auto batch, Batch::begin(entry.comm));
+      STRAIT_ASSIGN(auto batch, Batch::begin(entry.comm, entry.one_sided.has_value()));
       batches.push_back(std::move(batch));
       found = std::prev(batches.end());
     }
     Batch& batch = **found;
-    batch.operations.push_back(entry.operation);
+    if (entry.one_sided)
+      batch.one_sided.push_back(*entry.one_sided);
+    else
+      batch.operations.push_back(entry.operation);
     if (entry.comm->device().gpu) {
       if (std::ranges::find(batch.gpu_streams, entry.stream) == batch.gpu_streams.end())
         batch.gpu_streams.push_back(entry.stream);
@@ -198,7 +239,11 @@ Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
     else if (std::ranges::find(batch.streams, stream) == batch.streams.end())
       batch.streams.push_back(std::move(stream));
   }
-  for (const auto& batch : batches) batch->ticket = batch->comm->take_ticket();
+  for (const auto& batch : batches)
+    if (batch->one_sided.empty())
+      batch->ticket = batch->comm->take_ticket();
+    else
+      batch->comm->rma()->begin();
   return batches;
 }
 

@@ -45,7 +45,9 @@ class Joiner {
     parts_.station = station_;
     parts_.kin.secret = bootstrap_->transport_secret();
     parts_.progress = terms_.progress;
-    return Communicator::make(std::move(parts_));
+    auto made = Communicator::make(std::move(parts_));
+    if (config_.rma_eager_init == 1 && !made->device().gpu) STRAIT_TRY(made->open_rma());
+    return made;
   }
 
  private:

@@ -21,6 +21,7 @@ class PlanCache {
   const BoundPlan* insert(const Request& request, std::unique_ptr<BoundPlan> plan) {
     return (plans_[key(request)] = std::move(plan)).get();
   }
+  void forget_all() { plans_.clear(); }
   // Programs with ever new sizes must not grow without bound. True: all are forgotten.
   bool forget_excess() {
     if (plans_.size() <= kPlansMax) return false;

@@ -1,0 +1,224 @@
+#include "comm/rma.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+
+namespace strait {
+namespace {
+
+constexpr int64_t kAcceptTurnMs = 100;
+constexpr int64_t kAgentTurnMs = 200;
+constexpr uint32_t kTag = 0x52'4d'41'31;
+
+// Before the bytes of each message.
+struct Header {
+  uint32_t window = 0;
+  uint32_t bytes = 0;
+  uint64_t offset = 0;
+  int32_t context = 0;
+  int32_t signal = -1;  // -1: more pieces follow
+};
+
+}  // namespace
+
+Rma::Rma(Terms terms)
+    : terms_(std::move(terms)),
+      board_(terms_.contexts, terms_.signals, static_cast<int>(terms_.routes.size())) {
+  for (size_t i = 0; i < terms_.routes.size(); ++i) peers_.push_back(std::make_unique<Peer>());
+}
+
+Rma::~Rma() {
+  ending_.store(true);
+  terms_.doorbell->ring();
+  if (agent_.joinable()) agent_.join();
+}
+
+Result<std::shared_ptr<Rma>> Rma::open(Terms terms, Deadline deadline) {
+  auto rma = std::make_shared<Rma>(std::move(terms));
+  STRAIT_TRY(rma->connect(deadline));
+  try {
+    rma->agent_ = std::thread([self = rma.get()] { self->serve(); });
+  } catch (const std::system_error& failure) {
+    return error(Code::kSystemError,
+                 "no thread for one-sided calls: {}; raise the limit of processes (ulimit -u)",
+                 failure.what());
+  }
+  return rma;
+}
+
+LinkSpec Rma::spec(int source, int destination) const {
+  return {.source = terms_.routes[static_cast<size_t>(source)].rank,
+          .destination = terms_.routes[static_cast<size_t>(destination)].rank,
+          .lane = terms_.lane,
+          .slots = terms_.slots,
+          .slot_bytes = terms_.slot_bytes + sizeof(Header)};
+}
+
+Status Rma::connect(Deadline deadline) {
+  const int ranks = static_cast<int>(peers_.size());
+  for (int peer = 0; peer < ranks; ++peer) {
+    if (peer == terms_.rank) continue;
+    const PeerRoute& route = terms_.routes[static_cast<size_t>(peer)];
+    STRAIT_ASSIGN(peers_[static_cast<size_t>(peer)]->send,
+                  route.transport->connect(route.address, spec(terms_.rank, peer), deadline));
+  }
+  for (int peer = 0; peer < ranks; ++peer) {
+    while (peer != terms_.rank) {
+      STRAIT_TRY(terms_.stopped());
+      const PeerRoute& route = terms_.routes[static_cast<size_t>(peer)];
+      const int64_t turn_ms = std::min<int64_t>(deadline.left_ms(), kAcceptTurnMs);
+      auto link = route.transport->accept(route.address, spec(peer, terms_.rank),
+                                          Deadline::after_ms(turn_ms));
+      if (link.ok()) {
+        peers_[static_cast<size_t>(peer)]->recv = std::move(*link);
+        break;
+      }
+      if (link.status().code() != Code::kTimeout || deadline.passed()) return link.status();
+    }
+  }
+  return Status();
+}
+
+Status Rma::run(const std::vector<RmaCall>& calls) {
+  for (const RmaCall& call : calls)
+    if (!call.is_wait()) STRAIT_TRY(call.to.peer == terms_.rank ? write_here(call) : send(call));
+  for (const RmaCall& call : calls)
+    if (call.is_wait())
+      STRAIT_TRY(board_.wait(call.waits, Deadline::after_ms(terms_.timeout_ms),
+                             [this](int peer) { return why_not(peer); }));
+  return Status();
+}
+
+Status Rma::why_not(int peer) {
+  STRAIT_TRY(terms_.stopped());
+  Peer& other = *peers_[static_cast<size_t>(peer)];
+  std::lock_guard lock(other.state);
+  return other.gone;
+}
+
+Status Rma::write_here(const RmaCall& call) {
+  if (call.bytes > 0)
+    STRAIT_TRY(
+        windows_.write(call.window, call.offset, {call.source, static_cast<size_t>(call.bytes)}));
+  board_.add(call.to);
+  return Status();
+}
+
+Status Rma::send(const RmaCall& call) {
+  Peer& peer = *peers_[static_cast<size_t>(call.to.peer)];
+  std::lock_guard lock(peer.mutex);
+  uint64_t sent = 0;
+  do {
+    STRAIT_ASSIGN(const std::span<std::byte> slot, await_slot(peer));
+    const uint64_t piece = std::min<uint64_t>(call.bytes - sent, terms_.slot_bytes);
+    const bool last = sent + piece == call.bytes;
+    const Header header{.window = call.window,
+                        .bytes = static_cast<uint32_t>(piece),
+                        .offset = call.offset + sent,
+                        .context = call.to.context,
+                        .signal = last ? call.to.index : -1};
+    std::memcpy(slot.data(), &header, sizeof header);
+    if (piece > 0) std::memcpy(slot.data() + sizeof header, call.source + sent, piece);
+    peer.send->commit(sizeof header + piece, kTag);
+    sent += piece;
+  } while (sent < call.bytes);
+  return Status();
+}
+
+Result<std::span<std::byte>> Rma::await_slot(Peer& peer) {
+  const Deadline deadline = Deadline::after_ms(terms_.timeout_ms);
+  while (true) {
+    const uint32_t seen = terms_.doorbell->read();
+    const std::span<std::byte> slot = peer.send->send_slot();
+    if (!slot.empty()) return slot;
+    STRAIT_TRY(peer.send->status());
+    STRAIT_TRY(terms_.stopped());
+    if (deadline.passed())
+      return error(Code::kTimeout,
+                   "rank {}: a put waited {} ms for its peer to take the one before; look at that "
+                   "rank, or raise STRAIT_TIMEOUT_MS",
+                   terms_.rank, terms_.timeout_ms);
+    terms_.doorbell->wait(seen, Deadline::after_ms(kAgentTurnMs));
+  }
+}
+
+// The agent. It has no deadline while nothing comes.
+void Rma::serve() {
+  while (!ending_.load()) {
+    const uint32_t seen = terms_.doorbell->read();
+    bool took = false;
+    for (size_t peer = 0; peer < peers_.size(); ++peer) took |= take_all(static_cast<int>(peer));
+    if (!took && !ending_.load()) terms_.doorbell->wait(seen, Deadline::after_ms(kAgentTurnMs));
+  }
+}
+
+bool Rma::take_all(int rank) {
+  Peer& peer = *peers_[static_cast<size_t>(rank)];
+  if (!peer.recv) return false;
+  bool took = false;
+  while (true) {
+    Message message = peer.recv->recv_slot();
+    if (message.bytes.empty()) {
+      const Status status = peer.recv->status();
+      if (status.ok()) return took;
+      // What the peer sent before it left counts.
+      message = peer.recv->recv_slot();
+      if (message.bytes.empty()) {
+        {
+          std::lock_guard lock(peer.state);
+          peer.gone = status;
+        }
+        peer.recv.reset();
+        board_.wake();
+        return took;
+      }
+    }
+    took = true;
+    const Status status = take(rank, message.bytes);
+    peer.recv->release();
+    if (!status.ok())
+      terms_.fail(status.at(fmt::format("rank {}, from rank {}", terms_.rank, rank)));
+  }
+}
+
+Status Rma::take(int rank, std::span<const std::byte> message) {
+  Header header;
+  if (message.size() < sizeof header)
+    return error(Code::kRemoteError, "a one-sided message of {} bytes", message.size());
+  std::memcpy(&header, message.data(), sizeof header);
+  const auto bytes = message.subspan(sizeof header);
+  if (bytes.size() != header.bytes)
+    return error(Code::kRemoteError, "a one-sided message has {} bytes and says {}", bytes.size(),
+                 header.bytes);
+  if (!bytes.empty()) STRAIT_TRY(windows_.write(header.window, header.offset, bytes));
+  if (header.signal < 0) return Status();
+  if (board_.add({.peer = rank, .context = header.context, .index = header.signal}))
+    return Status();
+  return error(Code::kRemoteError, "there is no signal {} in context {}", header.signal,
+               header.context);
+}
+
+void Rma::end() {
+  pending_.fetch_sub(1);
+  terms_.doorbell->ring();
+}
+
+bool Rma::idle() const {
+  return pending_.load() == 0 && std::ranges::all_of(peers_, [](const auto& peer) {
+           return !peer->send || peer->send->flushed();
+         });
+}
+
+void Rma::stop(const Status& why) {
+  for (const auto& peer : peers_)
+    if (peer->send) peer->send->abort(why);
+  terms_.doorbell->ring();
+  board_.wake();
+}
+
+uint64_t Rma::memory_bytes() const {
+  return 2 * (peers_.size() - 1) * terms_.slots * (terms_.slot_bytes + sizeof(Header));
+}
+
+}  // namespace strait

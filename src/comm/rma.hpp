@@ -1,0 +1,97 @@
+// Rma: one-sided calls of one rank: windows, puts and signals. Each pair of ranks has a link of its
+// own for them, and each rank an agent, a thread that writes into the rank's windows what has come
+// over these links and counts the signals, whatever the rank's own threads do meanwhile:
+//
+//   rank 3: put(window 7, signal 0)              rank 5's agent: copies into window 7, then
+//     header | bytes  ->  link, in pieces   ->   adds signal 0 of rank 3 when the last piece is in
+//
+// Bytes cross the link once, with a copy into a slot and one out of it. What one rank sends to
+// another stays in its order. Owned by the communicator, made when a first window is registered;
+// calls may come from any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/doorbell.hpp"
+#include "comm/connections.hpp"
+#include "comm/signal_board.hpp"
+#include "comm/window_table.hpp"
+
+namespace strait {
+
+// Beside collectives (from 0) and send and receive.
+inline constexpr int kRmaLane = kPointToPointLane + (1 << 15);
+
+class Rma {
+ public:
+  struct Terms {
+    int rank = 0;
+    std::vector<PeerRoute> routes;
+    int lane = 0;  // of all its links
+    uint32_t slots = 2;
+    size_t slot_bytes = 64 << 10;
+    int contexts = 1;
+    int signals = 1;
+    int64_t timeout_ms = 0;  // without any progress
+    Doorbell* doorbell = nullptr;
+    std::function<Status()> stopped;              // why the communicator does not go on, or ok
+    std::function<void(const Status& why)> fail;  // ends the communicator
+  };
+
+  // Opens the links; every rank must do so at the same time.
+  static Result<std::shared_ptr<Rma>> open(Terms terms, Deadline deadline);
+  explicit Rma(Terms terms);
+  ~Rma();
+  Rma(const Rma&) = delete;
+  Rma& operator=(const Rma&) = delete;
+
+  WindowTable& windows() { return windows_; }
+  SignalBoard& board() { return board_; }
+
+  // Puts and signals in order, then what is to be waited for.
+  Status run(const std::vector<RmaCall>& calls);
+  // Between begin() and end() a batch is on its way to run().
+  void begin() { pending_.fetch_add(1); }
+  void end();
+  // Nothing is on its way, and all that was sent has left this process.
+  bool idle() const;
+  // Ends every wait and every link.
+  void stop(const Status& why);
+  uint64_t memory_bytes() const;
+
+ private:
+  struct Peer {
+    std::mutex mutex;  // of senders
+    std::unique_ptr<SendLink> send;
+    std::unique_ptr<RecvLink> recv;
+    // The agent's: the link to the peer has ended. Guarded by `state`.
+    std::mutex state;
+    Status gone;
+  };
+
+  Status connect(Deadline deadline);
+  LinkSpec spec(int source, int destination) const;
+  Status send(const RmaCall& call);
+  Status write_here(const RmaCall& call);
+  Result<std::span<std::byte>> await_slot(Peer& peer);
+  void serve();
+  bool take_all(int rank);
+  Status take(int rank, std::span<const std::byte> message);
+  Status why_not(int peer);
+
+  const Terms terms_;
+  WindowTable windows_;
+  SignalBoard board_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::atomic<int> pending_{0};      // partner: idle() of the thread that drains
+  std::atomic<bool> ending_{false};  // partner: the agent, which looks at every wake-up
+  std::thread agent_;
+};
+
+}  // namespace strait

@@ -1,0 +1,41 @@
+// SignalBoard: the signals that have come to this rank and that nobody has waited for yet. add()
+// comes from the agent's thread, wait() from any; one lock.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/status.hpp"
+#include "comm/rma_call.hpp"
+
+namespace strait {
+
+class SignalBoard {
+ public:
+  SignalBoard(int contexts, int signals, int rank_count);
+
+  int contexts() const { return contexts_; }
+  int signals() const { return signals_; }
+
+  // False: there is no such signal.
+  bool add(const SignalName& name);
+  // Until each has come as often as it says; then uses all of them up. `stopped` is why not to wait
+  // for a peer any longer, or ok; it is asked at every wake().
+  Status wait(const std::vector<SignalWait>& waits, Deadline deadline,
+              const std::function<Status(int peer)>& stopped);
+  void wake();
+
+ private:
+  size_t place(const SignalName& name) const;
+
+  const int contexts_;
+  const int signals_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<uint64_t> counts_;
+};
+
+}  // namespace strait

@@ -1,0 +1,57 @@
+#include "comm/window_table.hpp"
+
+#include <cstring>
+
+namespace strait {
+
+uint32_t WindowTable::add(std::byte* base, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  windows_[next_] = {.base = base, .bytes = bytes, .peer_bytes = {}};
+  return next_++;
+}
+
+void WindowTable::set_peer_bytes(uint32_t window, std::vector<uint64_t> bytes) {
+  std::lock_guard lock(mutex_);
+  windows_[window].peer_bytes = std::move(bytes);
+}
+
+void WindowTable::remove(uint32_t window) {
+  std::lock_guard lock(mutex_);
+  windows_.erase(window);
+}
+
+bool WindowTable::holds(uint32_t window) const {
+  std::lock_guard lock(mutex_);
+  return windows_.contains(window);
+}
+
+bool WindowTable::empty() const {
+  std::lock_guard lock(mutex_);
+  return windows_.empty();
+}
+
+uint64_t WindowTable::peer_bytes(uint32_t window, int peer) const {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(window);
+  if (found == windows_.end()) return 0;
+  const auto& bytes = found->second.peer_bytes;
+  return static_cast<size_t>(peer) < bytes.size() ? bytes[static_cast<size_t>(peer)] : 0;
+}
+
+Status WindowTable::write(uint32_t window, uint64_t offset, std::span<const std::byte> bytes) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(window);
+  if (found == windows_.end())
+    return error(Code::kInvalidUsage,
+                 "a put came for window {}, which is not registered here: deregister only when "
+                 "all puts have been waited for",
+                 window);
+  const Window& target = found->second;
+  if (offset > target.bytes || bytes.size() > target.bytes - offset)
+    return error(Code::kInvalidUsage, "a put of {} bytes at {} leaves window {} of {} bytes",
+                 bytes.size(), offset, window, target.bytes);
+  std::memcpy(target.base + offset, bytes.data(), bytes.size());
+  return Status();
+}
+
+}  // namespace strait
