@@ -158,6 +158,11 @@ struct Kernels {
   // The reverse; returns as unpack_window.
   size_t (*unpack_nonzero)(const uint8_t* bits, size_t n, const uint8_t* list, size_t list_bytes,
                            uint8_t* bytes);
+  // The same for the halves of bytes at bit `shift`, 0 or 4, two of those that are not zero to a
+  // byte of the list. Returns the bytes of the list. Unpacked halves are added to what is in bytes.
+  size_t (*pack_halves)(const uint8_t* bytes, size_t n, int shift, uint8_t* bits, uint8_t* list);
+  size_t (*unpack_halves)(const uint8_t* bits, size_t n, int shift, const uint8_t* list,
+                          size_t list_bytes, uint8_t* bytes);
 
   // The dense mode. The cheapest exponent table for these counts (kPrices says of what): its
   // number, and its bits.

@@ -239,6 +239,7 @@ size_t from_symbols(const uint8_t* symbols, uint8_t top, uint8_t mask, const uin
 }  // namespace strait::codec
 
 #include "codec/guess.hpp"
+#include "codec/halves.hpp"
 
 namespace strait::codec {
 
@@ -259,6 +260,8 @@ const Kernels& portable_kernels() {
       .unpack_window = unpack_window,
       .pack_nonzero = pack_nonzero,
       .unpack_nonzero = unpack_nonzero,
+      .pack_halves = portable::pack_halves,
+      .unpack_halves = portable::unpack_halves,
       .cheapest_table = portable::cheapest_table,
       .survey = portable::survey,
       .choose_tables = portable::choose_tables,

@@ -3,41 +3,6 @@
 #include <cstring>
 
 namespace strait::codec {
-namespace {
-
-// Half a byte of every byte, as bytes; the half's bits are at `shift`.
-void write_halves(const Kernels& kernels, const uint8_t* bytes, size_t n, int shift,
-                  uint8_t*& planes, uint8_t*& list) {
-  uint8_t halves[kBlockValues];
-  uint8_t taken[kBlockValues + kListSlack];
-  for (size_t i = 0; i < n; ++i) halves[i] = (bytes[i] >> shift) & 15;
-  const size_t count = kernels.pack_nonzero(halves, n, planes, taken);
-  taken[count] = 0;
-  for (size_t i = 0; i < count; i += 2)
-    *list++ = static_cast<uint8_t>(taken[i] | taken[i + 1] << 4);
-  planes += bit_bytes(n);
-}
-
-bool read_halves(const Kernels& kernels, int shift, const uint8_t*& planes, const uint8_t*& list,
-                 const uint8_t* list_end, size_t n, uint8_t* bytes) {
-  uint8_t halves[kBlockValues];
-  uint8_t given[2 * kBlockValues];
-  size_t pairs = static_cast<size_t>(list_end - list);
-  if (pairs > kBlockValues / 2) pairs = kBlockValues / 2;
-  for (size_t i = 0; i < pairs; ++i) {
-    given[2 * i] = list[i] & 15;
-    given[2 * i + 1] = list[i] >> 4;
-  }
-  const size_t taken = kernels.unpack_nonzero(planes, n, given, 2 * pairs, halves);
-  if (taken > 2 * pairs) return false;
-  for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<uint8_t>(bytes[i] | halves[i] << shift);
-  planes += bit_bytes(n);
-  list += (taken + 1) / 2;
-  return true;
-}
-
-}  // namespace
-
 PlaneCost choose_plane(const Kernels& kernels, const uint8_t* bytes, size_t n) {
   PlaneCost best = {PlaneMode::kFull, n, 0};
   if (n == kBlockValues) {
@@ -73,8 +38,10 @@ void write_plane(const Kernels& kernels, PlaneMode mode, const uint8_t* bytes, s
       planes += bit_bytes(n);
       return;
     case PlaneMode::kNibbles:
-      write_halves(kernels, bytes, n, 0, planes, list);
-      write_halves(kernels, bytes, n, 4, planes, list);
+      for (int shift : {0, 4}) {
+        list += kernels.pack_halves(bytes, n, shift, planes, list);
+        planes += bit_bytes(n);
+      }
       return;
   }
 }
@@ -93,10 +60,15 @@ const uint8_t* read_plane(const Kernels& kernels, PlaneMode mode, const uint8_t*
     return taken <= left ? room : nullptr;
   }
   std::memset(room, 0, n);
-  const bool whole =
-      mode == PlaneMode::kZero || (read_halves(kernels, 0, planes, list, list_end, n, room) &&
-                                   read_halves(kernels, 4, planes, list, list_end, n, room));
-  return whole ? room : nullptr;
+  if (mode == PlaneMode::kZero) return room;
+  for (int shift : {0, 4}) {
+    const auto left = static_cast<size_t>(list_end - list);
+    const size_t taken = kernels.unpack_halves(planes, n, shift, list, left, room);
+    if (taken > left) return nullptr;
+    planes += bit_bytes(n);
+    list += taken;
+  }
+  return room;
 }
 
 }  // namespace strait::codec

@@ -162,6 +162,11 @@ size_t unpack_nonzero(const uint8_t* bits, size_t, const uint8_t* list, size_t l
 }
 
 }  // namespace
+}  // namespace strait::codec::avx512
+
+#include "codec/halves.hpp"
+
+namespace strait::codec::avx512 {
 
 extern const Kernels kKernels = {
     .name = "avx512",
@@ -179,6 +184,8 @@ extern const Kernels kKernels = {
     .unpack_window = unpack_window,
     .pack_nonzero = pack_nonzero,
     .unpack_nonzero = unpack_nonzero,
+    .pack_halves = pack_halves,
+    .unpack_halves = unpack_halves,
     .cheapest_table = cheapest_table,
     .survey = survey,
     .choose_tables = choose_tables,

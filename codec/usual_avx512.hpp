@@ -12,8 +12,6 @@ namespace strait::codec::avx512 {
 namespace {
 
 constexpr size_t kAhead = 8;  // blocks whose windows are found at once
-// About four blocks of planes: a reduction between reads stops the processor's own prefetching.
-constexpr size_t kFetchAhead = 4 * (kBlockValues + 3 * kStride);
 
 // What the guess needs of 64 values: their exponents, in any order, and which residuals are zero.
 struct Sample {
@@ -120,6 +118,15 @@ inline void read_codes(const uint8_t* planes, size_t width, __m512i codes[kVecto
   }
 }
 
+// What is read and written four blocks later: the processor's own prefetching starts anew with
+// every page, and stops while a reduction goes on between two reads.
+inline void fetch_ahead(const uint8_t* planes, const uint8_t* values, size_t v) {
+  constexpr size_t kBlocks = 4, kPlanes = kBlockValues + 3 * kStride;
+  __builtin_prefetch(planes + kBlocks * kPlanes + v * kPlanes / kVectors);
+  __builtin_prefetch(values + kBlocks * 2 * kBlockValues + 128 * v, 1);
+  __builtin_prefetch(values + kBlocks * 2 * kBlockValues + 128 * v + 64, 1);
+}
+
 // Returns how many escapes there are.
 inline size_t decode_usual_block(const uint8_t* planes, size_t width, uint8_t top,
                                  const uint8_t* list, uint8_t* values) {
@@ -132,7 +139,7 @@ inline size_t decode_usual_block(const uint8_t* planes, size_t width, uint8_t to
     const __m512i exponents =
         _mm512_mask_expand_epi8(_mm512_sub_epi8(set(top), codes[v]), escapes, load64(list + taken));
     join_bfloat16(load64(planes + 64 * v), exponents, values + 128 * v);
-    __builtin_prefetch(planes + kFetchAhead + v * kFetchAhead / (4 * kVectors));
+    fetch_ahead(planes, values, v);
     taken += ones(escapes);
   }
   return taken;
@@ -149,6 +156,7 @@ inline size_t decode_symbols(const uint8_t* planes, const uint8_t* symbols, uint
         _mm512_maskz_sub_epi8(_mm512_cmpneq_epi8_mask(symbol, set(kSymbolZero)), set(top), symbol);
     const __m512i exponents = _mm512_mask_expand_epi8(near, escapes, load64(list + taken));
     join_bfloat16(load64(planes + 64 * v), exponents, values + 128 * v);
+    fetch_ahead(planes, values, v);
     taken += ones(escapes);
   }
   return taken;
