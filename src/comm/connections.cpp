@@ -174,6 +174,7 @@ std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane) {
       const Step& step = bound->plan.lanes[i].steps[index];
       StepPorts& port = ports.emplace_back();
       if (step.count == 0) continue;
+      port.lane = lane;
       if (slots_to_spare) port.sum = sums[index];
       if (step.send_to != kNoPeer) port.send = &senders_.at(Key(lane, step.send_to))->port;
       if (step.recv_from != kNoPeer) port.recv = receivers_.at(Key(lane, step.recv_from)).get();

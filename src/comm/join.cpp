@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/cuda/context.hpp"
 #include "base/fd_exchange.hpp"
 #include "base/log.hpp"
 #include "comm/bootstrap_levels.hpp"
@@ -22,6 +23,8 @@ namespace {
 constexpr const char* kUplinkPage = "uplink";
 constexpr uint8_t kUnreached = 255;
 constexpr int64_t kReachTurnMs = 500;
+constexpr int64_t kPeerTryMs = 10'000;
+constexpr int64_t kDayMs = 86'400'000;
 
 class Joiner {
  public:
@@ -156,14 +159,62 @@ class Joiner {
 
   Status make_engine() {
     if (!terms_.device.gpu) return Status();
-    STRAIT_ASSIGN(parts_.engine,
-                  GpuEngine::create({.device = terms_.device.ordinal,
-                                     .slots = static_cast<uint32_t>(config_.slots),
-                                     .slot_bytes = static_cast<size_t>(config_.slot_bytes),
-                                     .threads = static_cast<uint32_t>(config_.threads),
-                                     .timeout_ms = config_.timeout_ms,
-                                     .doorbell = station_->doorbell.get()}));
+    GpuEngine::Terms terms{.device = terms_.device.ordinal,
+                           .slots = static_cast<uint32_t>(config_.slots),
+                           .slot_bytes = static_cast<size_t>(config_.slot_bytes),
+                           .threads = static_cast<uint32_t>(config_.threads),
+                           .timeout_ms = config_.timeout_ms > 0 ? config_.timeout_ms : kDayMs,
+                           .doorbell = station_->doorbell.get(),
+                           .peers = std::nullopt};
+    STRAIT_ASSIGN(terms.peers, try_gpu_peers());
+    STRAIT_ASSIGN(parts_.engine, GpuEngine::create(std::move(terms)));
     return Status();
+  }
+
+  // Which GPUs of the domain kernels here can write to, and the other way round: both by trying.
+  Result<PeerRings::Terms> try_gpu_peers() {
+    const Secret& secret = bootstrap_->transport_secret();
+    PeerRings::Terms peers{.rank = rank_,
+                           .shelf = nullptr,
+                           .addresses = std::vector<std::string>(members_.size()),
+                           .comm_key = bootstrap_->comm_key(),
+                           .secret = {secret.begin(), secret.end()}};
+    STRAIT_ASSIGN(peers.shelf, exchange_->open_shelf(peers.comm_key, rank_, secret));
+    STRAIT_ASSIGN(const cuda::Driver* driver, cuda::driver());
+    STRAIT_ASSIGN(const cuda::PrimaryContext context,
+                  cuda::PrimaryContext::retain(*driver, terms_.device.ordinal));
+    const PeerRings::Place place{.driver = driver,
+                                 .context = context.get(),
+                                 .device = terms_.device.ordinal,
+                                 .slots = 0,
+                                 .slot_bytes = 0};
+    // What cannot be shared is tried by nobody; the others hear of it at once.
+    auto probe = PeerRings::publish_probe(place, *peers.shelf);
+    STRAIT_ASSIGN(const auto published,
+                  bootstrap_->all_gather(std::vector{std::byte{probe.ok()}}, deadline_));
+    std::vector<std::byte> mine(members_.size());
+    std::string refusal = probe.ok() ? "" : probe.status().message();
+    for (int peer = 0; peer < rank_count_; ++peer) {
+      const auto at = static_cast<size_t>(peer);
+      const bool there = probe.ok() && !published[at].empty() && published[at][0] != std::byte{0};
+      if (peer == rank_ || !there || !parts_.topology.same_domain(peer, rank_)) continue;
+      peers.addresses[at] = members_[at].fd_exchange;
+      const Status status = PeerRings::try_peer(
+          place, peers, peer,
+          Deadline::after_ms(std::min<int64_t>(deadline_.left_ms(), kPeerTryMs)));
+      mine[at] = std::byte{status.ok()};
+      if (!status.ok()) refusal = status.message();
+    }
+    STRAIT_ASSIGN(const auto tried, bootstrap_->all_gather(mine, deadline_));
+    for (size_t peer = 0; peer < members_.size(); ++peer) {
+      const bool both = mine[peer] != std::byte{0} &&
+                        static_cast<size_t>(rank_) < tried[peer].size() &&
+                        tried[peer][static_cast<size_t>(rank_)] != std::byte{0};
+      if (!both) peers.addresses[peer].clear();
+    }
+    if (!refusal.empty())
+      log_info("rank {}: some GPUs of its domain are reached through the host: {}", rank_, refusal);
+    return peers;
   }
 
   // For every peer the fastest transport that reaches it in both directions: both ends must use the

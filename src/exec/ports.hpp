@@ -41,6 +41,7 @@ struct StepPorts {
   SendPort* send = nullptr;
   RecvLink* recv = nullptr;
   SumRole sum = SumRole::kAlone;
+  int lane = 0;  // of the links
 };
 
 // A plan ready to run: the ports of every step as ports[lane][step], and for every lane where in

@@ -32,6 +32,13 @@ Status GpuEngine::prepare() {
   const uint32_t none = 0;
   STRAIT_TRY(write(arrivals_.pointer(), &none, sizeof none));
   STRAIT_ASSIGN(last_, cuda::Event::create(driver_, context));
+  if (terms_.peers)
+    peers_ = std::make_unique<PeerRings>(std::move(*terms_.peers),
+                                         PeerRings::Place{.driver = &driver_,
+                                                          .context = context,
+                                                          .device = terms_.device,
+                                                          .slots = terms_.slots,
+                                                          .slot_bytes = terms_.slot_bytes});
   return Status();
 }
 
@@ -39,6 +46,7 @@ void GpuEngine::serve(const Coding& coding, TrafficCounters& traffic,
                       std::function<void(const Status& why)> on_failure) {
   proxy_ = std::make_unique<Proxy>(coding, traffic);
   on_failure_ = std::move(on_failure);
+  traffic_ = &traffic;
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -110,7 +118,7 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DataType type, Devi
   STRAIT_TRY(cuda::launch_with(kernels_.of(type),
                                {.blocks = plan->blocks, .threads = terms_.threads}, stream, call));
   if (capture.active) return Status();
-  begun(plan->loads);
+  begun(*plan);
   STRAIT_TRY(last_.record(stream));
   last_stream_ = stream;
   has_last_ = true;
@@ -123,8 +131,9 @@ Status GpuEngine::follow_last(cuda::StreamHandle stream) {
   return last_.hold_back(stream);
 }
 
-void GpuEngine::begun(const std::vector<Proxy::Load>& loads) {
-  Proxy::expect(loads);
+void GpuEngine::begun(const GpuPlan& plan) {
+  traffic_->plain_bytes.fetch_add(plan.plain_bytes, std::memory_order_relaxed);
+  Proxy::expect(plan.loads);
   {
     std::lock_guard lock(mutex_);
     launched_.fetch_add(1);
@@ -134,7 +143,7 @@ void GpuEngine::begun(const std::vector<Proxy::Load>& loads) {
 
 void GpuEngine::begin_replay(void* launched) {
   const auto* call = static_cast<const Launched*>(launched);
-  call->engine->begun(call->plan->loads);
+  call->engine->begun(*call->plan);
 }
 
 Status GpuEngine::join(cuda::StreamHandle stream, const std::vector<cuda::StreamHandle>& others) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "base/doorbell.hpp"
 #include "exec/cuda/kernels.hpp"
 #include "exec/cuda/lowering.hpp"
+#include "exec/cuda/peer_rings.hpp"
 #include "exec/cuda/proxy.hpp"
 #include "exec/host_execution.hpp"
 
@@ -37,6 +39,7 @@ class GpuEngine {
     uint32_t threads = 512;  // of a block
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
+    std::optional<PeerRings::Terms> peers;  // GPUs that kernels reach themselves
   };
 
   // A plan on the device, and what its links will be asked to move.
@@ -46,6 +49,7 @@ class GpuEngine {
     const DeviceStep* steps = nullptr;
     uint32_t blocks = 0;
     uint64_t scratch_bytes = 0;
+    uint64_t plain_bytes = 0;  // that a run sends on plain edges
     std::vector<Proxy::Load> loads;
   };
 
@@ -111,9 +115,13 @@ class GpuEngine {
   Status prepare();
 
   Result<DevicePort*> port_of(const StepPorts& ports, Direction direction, bool coded, int peer);
+  Result<DevicePort*> stage(const StepPorts& ports, Direction direction, bool coded, int peer);
+  Result<DevicePort*> reach(const StepPorts& ports, Direction direction, int peer);
+  Status watched_links();
   Result<DevicePort*> add_port(const DevicePort& port);
   struct Lowered {
     LoweredPlan plan;
+    uint64_t plain_bytes = 0;
     std::vector<Proxy::Load> loads;
   };
   Result<Lowered> lower_with_ports(const BoundPlan& bound, DataType type);
@@ -125,7 +133,7 @@ class GpuEngine {
   Status start(std::shared_ptr<const GpuPlan> plan, DataType type, DeviceCall call,
                cuda::StreamHandle stream);
   Status follow_last(cuda::StreamHandle stream);
-  void begun(const std::vector<Proxy::Load>& loads);
+  void begun(const GpuPlan& plan);
   static void begin_replay(void* launched);
 
   void watch();
@@ -134,7 +142,7 @@ class GpuEngine {
   Status device_failure();
   bool busy();
 
-  const Terms terms_;
+  Terms terms_;
   const cuda::Driver& driver_;
   cuda::PrimaryContext context_;
   CollectiveKernels kernels_;
@@ -150,6 +158,10 @@ class GpuEngine {
   };
   std::vector<Slab> ports_;
   std::map<const void*, std::pair<DevicePort*, Proxy::Duty*>> bound_;  // by SendPort or RecvLink
+  std::unique_ptr<PeerRings> peers_;
+  // Beside links that kernels turn: by them the other end tells that it failed.
+  std::mutex watched_mutex_;
+  std::vector<std::function<Status()>> watched_;
   using BatchName = std::vector<std::tuple<Collective, DataType, uint64_t, int, const void*>>;
   std::map<BatchName, std::shared_ptr<const GpuPlan>> batches_;  // of sends and receives
   std::vector<std::unique_ptr<Launched>> captured_;
@@ -161,6 +173,7 @@ class GpuEngine {
 
   std::unique_ptr<Proxy> proxy_;
   std::function<void(const Status& why)> on_failure_;
+  TrafficCounters* traffic_ = nullptr;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false;

@@ -24,26 +24,27 @@ uint64_t messages_of(const Step& step, uint64_t piece) {
 
 }  // namespace
 
+// First what this rank receives by, which waits for nobody, then what it sends by.
 Result<GpuEngine::Lowered> GpuEngine::lower_with_ports(const BoundPlan& bound, DataType type) {
   const Plan& plan = bound.plan;
   std::map<std::tuple<Direction, size_t, int>, DevicePort*> ports;
   Lowered lowered;
-  for (size_t lane = 0; lane < plan.lanes.size(); ++lane)
-    for (size_t index = 0; index < plan.lanes[lane].steps.size(); ++index) {
-      const Step& step = plan.lanes[lane].steps[index];
-      const StepPorts& held = bound.ports[lane][index];
-      const auto add = [&](Direction direction, int peer, bool coded) -> Status {
-        STRAIT_ASSIGN(DevicePort * port, port_of(held, direction, coded, peer));
+  for (const Direction direction : {Direction::kReceive, Direction::kSend})
+    for (size_t lane = 0; lane < plan.lanes.size(); ++lane)
+      for (size_t index = 0; index < plan.lanes[lane].steps.size(); ++index) {
+        const Step& step = plan.lanes[lane].steps[index];
+        const StepPorts& held = bound.ports[lane][index];
+        if (name_of(held, direction) == nullptr) continue;
+        const bool sends = direction == Direction::kSend;
+        const int peer = sends ? step.send_to : step.recv_from;
+        const Wire wire = sends ? step.send_wire : step.recv_wire;
+        STRAIT_ASSIGN(DevicePort * port, port_of(held, direction, wire == Wire::kCoded, peer));
         ports[{direction, lane, peer}] = port;
+        if (sends && wire == Wire::kPlain) lowered.plain_bytes += step.count * size_of(type);
         Proxy::Duty* duty = bound_.at(name_of(held, direction)).second;
-        lowered.loads.push_back({duty, messages_of(step, plan.lanes[lane].piece)});
-        return Status();
-      };
-      if (held.send != nullptr)
-        STRAIT_TRY(add(Direction::kSend, step.send_to, step.send_wire == Wire::kCoded));
-      if (held.recv != nullptr)
-        STRAIT_TRY(add(Direction::kReceive, step.recv_from, step.recv_wire == Wire::kCoded));
-    }
+        if (duty != nullptr)
+          lowered.loads.push_back({duty, messages_of(step, plan.lanes[lane].piece)});
+      }
   lowered.plan = lower(plan, type, [&](Direction direction, size_t lane, int peer) {
     return ports.at({direction, lane, peer});
   });
@@ -54,6 +55,7 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(const BoundPla
                                                                   DataType type) {
   STRAIT_ASSIGN(Lowered lowered, lower_with_ports(bound, type));
   STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(lowered.plan, std::move(lowered.loads)));
+  plan->plain_bytes = lowered.plain_bytes;
   plan->scratch_bytes = bound.plan.scratch_count * accumulator_size(type);
   return std::shared_ptr<const GpuPlan>(std::move(plan));
 }
@@ -66,10 +68,12 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
   std::map<const DevicePort*, size_t> chain_of;
   LoweredPlan all;
   std::vector<Proxy::Load> loads;
+  uint64_t plain_bytes = 0;
   for (const PointToPoint& operation : operations) {
     const DataType type = operation.request.type;
     STRAIT_ASSIGN(Lowered lowered, lower_with_ports(*operation.bound, type));
     loads.insert(loads.end(), lowered.loads.begin(), lowered.loads.end());
+    plain_bytes += lowered.plain_bytes;
     const uint64_t element_bytes = size_of(type);
     const auto first_step = static_cast<uint32_t>(all.steps.size());
     for (DeviceStep step : lowered.plan.steps) {
@@ -100,6 +104,7 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
   }
   STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(all, std::move(loads)));
   plan->blocks = static_cast<uint32_t>(chains.size());
+  plan->plain_bytes = plain_bytes;
   return std::shared_ptr<const GpuPlan>(std::move(plan));
 }
 
@@ -144,15 +149,42 @@ Result<std::shared_ptr<GpuEngine::GpuPlan>> GpuEngine::upload(const LoweredPlan&
 
 Result<DevicePort*> GpuEngine::port_of(const StepPorts& ports, Direction direction, bool coded,
                                        int peer) {
+  const auto found = bound_.find(name_of(ports, direction));
+  if (found != bound_.end()) return found->second.first;
+  if (!coded && peers_ && peers_->reaches(peer)) return reach(ports, direction, peer);
+  return stage(ports, direction, coded, peer);
+}
+
+// Over memory that both GPUs reach.
+Result<DevicePort*> GpuEngine::reach(const StepPorts& ports, Direction direction, int peer) {
   const bool sends = direction == Direction::kSend;
-  const void* name = name_of(ports, direction);
-  if (const auto found = bound_.find(name); found != bound_.end()) return found->second.first;
+  DevicePort port;
+  if (sends) {
+    STRAIT_ASSIGN(port,
+                  peers_->open_sender(peer, ports.lane, Deadline::after_ms(terms_.timeout_ms)));
+  } else {
+    STRAIT_ASSIGN(port, peers_->open_receiver(peer, ports.lane));
+  }
+  STRAIT_ASSIGN(DevicePort * made, add_port(port));
+  bound_[name_of(ports, direction)] = {made, nullptr};
+  std::lock_guard lock(watched_mutex_);
+  if (sends)
+    watched_.emplace_back([link = ports.send->link] { return link->status(); });
+  else
+    watched_.emplace_back([link = ports.recv] { return link->status(); });
+  return made;
+}
+
+// Through pinned memory and the proxy.
+Result<DevicePort*> GpuEngine::stage(const StepPorts& ports, Direction direction, bool coded,
+                                     int peer) {
+  const bool sends = direction == Direction::kSend;
   STRAIT_ASSIGN(StagedRing ring,
                 StagedRing::create(driver_, context_.get(), terms_.slots, terms_.slot_bytes));
   STRAIT_ASSIGN(DevicePort * port, add_port(ring.device_port(static_cast<uint32_t>(peer))));
   Proxy::Duty* duty = proxy_->add(std::move(ring), sends ? ports.send : nullptr,
                                   sends ? nullptr : ports.recv, coded);
-  bound_[name] = {port, duty};
+  bound_[name_of(ports, direction)] = {port, duty};
   return port;
 }
 

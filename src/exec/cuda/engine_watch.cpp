@@ -11,6 +11,9 @@ namespace {
 constexpr int kLooksAtOnce = 64;
 constexpr int64_t kPauseNs = 20'000;
 constexpr int64_t kDeviceLookNs = 100'000'000;
+// A peer may write its last message into our memory and leave: only if nothing moves for so long is
+// it missed.
+constexpr int64_t kGoneNs = 1'000'000'000;
 
 uint64_t read(const uint64_t& word) {
   return std::atomic_ref(const_cast<uint64_t&>(word)).load(std::memory_order_acquire);
@@ -68,6 +71,7 @@ void GpuEngine::watch() {
         device_seen_ns = now;
         failure = device_failure();
       }
+      if (failure.ok() && now - moved_ns > kGoneNs) failure = watched_links();
       if (failure.ok() && now - moved_ns > terms_.timeout_ms * 1'000'000)
         failure = error(Code::kTimeout,
                         "nothing moved for {} ms on GPU {}: a peer has not made the same call, or "
@@ -92,6 +96,12 @@ Result<uint64_t> GpuEngine::look_around(uint64_t* progress_seen) {
   if (progress != *progress_seen) ++moved;
   *progress_seen = progress;
   return moved;
+}
+
+Status GpuEngine::watched_links() {
+  std::lock_guard lock(watched_mutex_);
+  for (const auto& status : watched_) STRAIT_TRY(status());
+  return Status();
 }
 
 Status GpuEngine::kernel_failure() const {

@@ -56,7 +56,6 @@ Result<bool> Proxy::pass_on(Duty& duty) {
   } else {
     STRAIT_CHECK(bytes <= slot.size(), "a piece fits its slot");
     std::memcpy(slot.data(), posted.bytes.data(), bytes);
-    count_bytes(traffic_->plain_bytes, bytes);
   }
   port.commit(bytes, posted.tag);
   duty.ring.release();

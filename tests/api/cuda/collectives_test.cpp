@@ -135,5 +135,21 @@ TEST(GpuCollectives, EveryTypeAndOperation) {
       expect_same_bits({Collective::kAllReduce, static_cast<ncclDataType_t>(type), op, 500, 2, {}});
 }
 
+// Inside a domain kernels write into each other's memory: it works although every link of the hosts
+// breaks at the first message after those that open it.
+TEST(GpuCollectives, InADomainNothingGoesThroughTheHost) {
+  run_gpus(3, 3, {{"STRAIT_FAULT", "cut_after=1"}}, [](int, GpuRank& gpu, ncclComm_t comm) {
+    const cuda::DeviceMemory buffer = gpu.memory(Bytes(40'000, std::byte{1}));
+    ASSERT_EQ(
+        ncclAllReduce(buffer.data(), buffer.data(), 10'000, ncclInt32, ncclSum, comm, gpu.stream()),
+        ncclSuccess);
+    ASSERT_TRUE(gpu.wait().ok());
+    ncclResult_t failure = ncclInternalError;
+    EXPECT_EQ(ncclCommGetAsyncError(comm, &failure), ncclSuccess);
+    EXPECT_EQ(failure, ncclSuccess) << ncclGetLastError(comm);
+    EXPECT_EQ(gpu.read(buffer, 40'000), Bytes(40'000, std::byte{3}));
+  });
+}
+
 }  // namespace
 }  // namespace strait::test
