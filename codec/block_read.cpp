@@ -110,7 +110,7 @@ const char* read_block(const Shape& shape, const Kernels& kernels, const BlockRe
   if (list == nullptr) return "a block's list ends too early";
   const bool low_table = record.has_low_table(shape);
   if (low_table) {
-    read_low_half(record.low - kLowTable, streams.low, streams.low_position, parts.room[0],
+    read_low_half(kernels, record.low - kLowTable, streams.low, streams.low_position, parts.room[0],
                   parts.room[1]);
     parts.plane[0] = parts.room[0];
     parts.plane[1] = parts.room[1];

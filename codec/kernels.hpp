@@ -186,6 +186,11 @@ struct Kernels {
   // bytes beyond the positions that it reaches.
   void (*read_symbols)(const SymbolRead* reads, size_t count);
 
+  // Null where there is no better way than value by value: a block's low halves (low_half.hpp) out
+  // of streams that may be read 54 bytes beyond each position.
+  void (*read_low)(const PrefixCode& code, const uint8_t* streams, LanePositions& position,
+                   uint8_t* plane0, uint8_t* plane1);
+
   // Null where there is no better way than block by block. Encodes blocks of bfloat16 up to the
   // first that is not usual; returns how many, and moves the room on. Up to kListSlack bytes beyond
   // a list are overwritten, and the whole room of planes.

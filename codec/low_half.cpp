@@ -16,27 +16,39 @@ uint32_t low_half(const uint8_t* plane0, const uint8_t* plane1, size_t i) {
   return plane0[i] | uint32_t{plane1[i]} << 8;
 }
 
-// Appends one lane; returns its bytes. Writes at most eight bytes more.
-size_t append_lane(const LowHalves& halves, size_t lane, uint8_t* out) {
-  const uint8_t* const start = out;
-  uint64_t waiting = 0;
+// The end of a lane's stream that grows.
+struct LowEnd {
+  uint8_t* at;
+  uint64_t waiting = 0;  // fewer than eight bits between values
   uint32_t count = 0;
+
+  void append(const PrefixCode& code, uint16_t value) {
+    const auto zeros = static_cast<uint32_t>(std::countr_zero(value | kMarker));
+    const uint64_t above = uint64_t{value} >> (zeros + 1);
+    waiting |= (code.bits[zeros] | above << code.length[zeros]) << count;
+    count += code.length[zeros] + (zeros < 15 ? 15 - zeros : 0);
+    store<uint64_t>(at, waiting);
+    at += count / 8;
+    waiting >>= count & ~7u;
+    count &= 7;
+  }
+  uint32_t bytes(const uint8_t* start) const {
+    return static_cast<uint32_t>(at - start) + (count != 0);
+  }
+};
+
+// Appends two neighbouring lanes at once, as each waits for its own last value. Writes at most
+// eight bytes more than they take.
+void append_two(const LowHalves& halves, size_t lane, LowEnd& even, LowEnd& odd) {
   for (size_t block = 0; block < halves.blocks; ++block) {
     const PrefixCode& code = kLowCodesByTable[halves.table[block]];
     const uint16_t* values = halves.value + block * kBlockValues + 4 * lane;
     for (size_t row = 0; row < kBlockRows; ++row, values += kRowValues)
       for (size_t k = 0; k < 4; ++k) {
-        const uint32_t zeros = static_cast<uint32_t>(std::countr_zero(values[k] | kMarker));
-        const uint64_t above = uint64_t{values[k]} >> (zeros + 1);
-        waiting |= (code.bits[zeros] | above << code.length[zeros]) << count;
-        count += code.length[zeros] + (zeros < 15 ? 15 - zeros : 0);
-        store<uint64_t>(out, waiting);
-        out += count / 8;
-        waiting >>= count & ~7u;
-        count &= 7;
+        even.append(code, values[k]);
+        odd.append(code, values[4 + k]);
       }
   }
-  return static_cast<size_t>(out - start) + (count != 0);
 }
 
 uint64_t load_within(std::span<const uint8_t> bytes, size_t at) {
@@ -71,10 +83,17 @@ size_t write_low_streams(const LowHalves& halves, uint8_t* out, size_t room) {
   // The lengths are known last, and take less than this.
   size_t used = kMostLaneHeader;
   uint32_t length[kLanes];
-  for (size_t lane = 0; lane < kLanes; ++lane) {
+  uint8_t aside[kMostLaneBytes + 8];
+  for (size_t lane = 0; lane < kLanes; lane += 2) {
     if (used + kMostLaneBytes + 8 > room) return 0;
-    length[lane] = static_cast<uint32_t>(append_lane(halves, lane, out + used));
+    LowEnd even{out + used}, odd{aside};
+    append_two(halves, lane, even, odd);
+    length[lane] = even.bytes(out + used);
     used += length[lane];
+    if (used + kMostLaneBytes + 8 > room) return 0;
+    length[lane + 1] = odd.bytes(aside);
+    std::memcpy(out + used, aside, length[lane + 1]);
+    used += length[lane + 1];
   }
   const size_t header = write_lengths(length, out);
   if (header == 0) return 0;
@@ -82,9 +101,16 @@ size_t write_low_streams(const LowHalves& halves, uint8_t* out, size_t room) {
   return header + used - kMostLaneHeader;
 }
 
-void read_low_half(uint32_t table, std::span<const uint8_t> streams, LanePositions& position,
-                   uint8_t* plane0, uint8_t* plane1) {
+void read_low_half(const Kernels& kernels, uint32_t table, std::span<const uint8_t> streams,
+                   LanePositions& position, uint8_t* plane0, uint8_t* plane1) {
   const PrefixCode& code = kLowCodesByTable[table];
+  // A block takes a lane at most 46 bytes on, and eight are loaded at once.
+  constexpr size_t kMostBytes = kBlockValues / kLanes * 23 / 8 + 8;
+  const uint32_t last = *std::max_element(position.bit, position.bit + kLanes) / 8;
+  if (kernels.read_low != nullptr && last + kMostBytes <= streams.size()) {
+    kernels.read_low(code, streams.data(), position, plane0, plane1);
+    return;
+  }
   for (size_t i = 0; i < kBlockValues; i += 2) {
     // A code and its bits are at most 23, so one load serves two values.
     uint32_t& at = position.bit[i / 4 % kLanes];

@@ -1,6 +1,6 @@
 // The low 16 bits of floats that are sums of a few narrower values: mostly trailing zeros. A
 // value's count of them (16: all bits zero) is entropy-coded, then come the bits above the lowest
-// one. Pure functions; any thread; a few instructions per value, one value at a time.
+// one. Pure functions; any thread; a few instructions per value.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ struct LowHalves {
 size_t write_low_streams(const LowHalves& halves, uint8_t* out, size_t room);
 
 // Reads a block's low halves into its two low byte planes. Reads nothing outside streams.
-void read_low_half(uint32_t table, std::span<const uint8_t> streams, LanePositions& position,
-                   uint8_t* plane0, uint8_t* plane1);
+void read_low_half(const Kernels& kernels, uint32_t table, std::span<const uint8_t> streams,
+                   LanePositions& position, uint8_t* plane0, uint8_t* plane1);
 
 }  // namespace strait::codec

@@ -270,6 +270,7 @@ const Kernels& portable_kernels() {
       .to_pieces = portable::to_pieces,
       .append_lanes = portable::append_lanes,
       .read_symbols = portable::read_symbols,
+      .read_low = nullptr,
       .encode_usual = nullptr,
       .decode_usual = nullptr,
   };

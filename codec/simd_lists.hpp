@@ -301,6 +301,7 @@ extern const Kernels kKernels = {
     .to_pieces = to_pieces,
     .append_lanes = append_lanes,
     .read_symbols = read_symbols,
+    .read_low = nullptr,
     .encode_usual = nullptr,
     .decode_usual = nullptr,
 };

@@ -10,6 +10,7 @@
 #include "codec/choose_tables.hpp"
 #include "codec/counts_avx512.hpp"
 #include "codec/lane_ends.hpp"
+#include "codec/low_half_avx512.hpp"
 #include "codec/simd.hpp"
 #include "codec/symbols_avx512.hpp"
 #include "codec/usual_avx512.hpp"
@@ -194,6 +195,7 @@ extern const Kernels kKernels = {
     .to_pieces = to_pieces,
     .append_lanes = append_lanes,
     .read_symbols = read_symbols,
+    .read_low = read_low,
     .encode_usual = encode_usual,
     .decode_usual = decode_usual,
 };
