@@ -128,24 +128,37 @@ inline void join_float8(const BlockParts& parts, uint8_t* out) {
   }
 }
 
-// Plain loops that the compiler turns into vectors.
-inline void split_double(const uint8_t* in, BlockParts& parts) {
+// Plain loops, a part of all values at a time, so that the compiler turns them into vectors.
+template <class Part>
+inline void each_double(const uint8_t* in, uint8_t* __restrict out, const Part& part) {
   for (size_t i = 0; i < kBlockValues; ++i) {
     uint64_t value;
     __builtin_memcpy(&value, in + 8 * i, 8);
-    for (int p = 0; p < 6; ++p) parts.split_to[p][i] = static_cast<uint8_t>(value >> (8 * p));
-    parts.exponent[i] = static_cast<uint8_t>(value >> 52);
-    parts.exponent_high[i] = static_cast<uint8_t>(value >> 60) & 7;
-    parts.bits[i] = static_cast<uint8_t>((value >> 48 & 15) | (value >> 59 & 16));
+    out[i] = static_cast<uint8_t>(part(value));
   }
 }
 
-inline void join_double(const BlockParts& parts, uint8_t* out) {
+inline void split_double(const uint8_t* in, BlockParts& parts) {
+  for (int p = 0; p < 6; ++p)
+    each_double(in, parts.split_to[p], [p](uint64_t value) { return value >> (8 * p); });
+  each_double(in, parts.exponent, [](uint64_t value) { return value >> 52; });
+  each_double(in, parts.exponent_high, [](uint64_t value) { return value >> 60 & 7; });
+  each_double(in, parts.bits,
+              [](uint64_t value) { return (value >> 48 & 15) | (value >> 59 & 16); });
+}
+
+inline void join_double(const BlockParts& parts, uint8_t* __restrict out) {
+  const uint8_t* const low[4] = {parts.plane[0], parts.plane[1], parts.plane[2], parts.plane[3]};
+  const uint8_t* const high[2] = {parts.plane[4], parts.plane[5]};
+  const uint8_t *const exponent = parts.exponent, *const exponent_high = parts.exponent_high;
+  const uint8_t* const bits = parts.bits;
   for (size_t i = 0; i < kBlockValues; ++i) {
-    const uint64_t bits = parts.bits[i];
-    uint64_t value = (bits & 15) << 48 | (bits & 16) << 59;
-    value |= (uint64_t{parts.exponent[i]} | uint64_t{parts.exponent_high[i]} << 8) << 52;
-    for (int p = 0; p < 6; ++p) value |= uint64_t{parts.plane[p][i]} << (8 * p);
+    const uint32_t lower = low[0][i] | uint32_t{low[1][i]} << 8 | uint32_t{low[2][i]} << 16 |
+                           uint32_t{low[3][i]} << 24;
+    const uint32_t upper = high[0][i] | uint32_t{high[1][i]} << 8 | (bits[i] & 15u) << 16 |
+                           (bits[i] & 16u) << 27 | uint32_t{exponent[i]} << 20 |
+                           uint32_t{exponent_high[i]} << 28;
+    const uint64_t value = lower | uint64_t{upper} << 32;
     __builtin_memcpy(out + 8 * i, &value, 8);
   }
 }
