@@ -10,11 +10,11 @@
 
 namespace strait::codec::gpu {
 
-// What is the same for all blocks that a warp codes.
+// What is the same for all blocks that a warp codes, in the fast mode or the dense one.
+template <bool kDenseMode>
 struct Encoder {
+  static constexpr bool kDense = kDenseMode;
   const EncodeTables& tables;
-  WindowLane window_lane;
-  bool dense;
 };
 
 struct BlockCode {
@@ -25,8 +25,8 @@ struct BlockCode {
   uint32_t list_bytes = 0;  // as stored, padding included
   // This lane's: the codes of the exponents, a byte each; or, with a table, the bits of four codes.
   uint32_t code[kBlockRows] = {};
-  uint32_t lengths = 0;               // of the bits, a byte for each row
-  uint32_t escaped[kBlockRows] = {};  // flags
+  uint32_t lengths = 0;  // of the bits, a byte for each row
+  uint32_t escaped = 0;  // flags, packed
   Ranks escape_ranks = {};
   uint32_t low_bits = 0;  // in the low streams
 };
@@ -91,22 +91,21 @@ __device__ __forceinline__ void code_window(const ExponentRows& e, uint32_t widt
                                             BlockCode& block) {
   if (width == 0 || width == Cut::kExponentBits) {
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) {
-      block.code[r] = e.low[r];
-      block.escaped[r] = 0;
-    }
+    for (int r = 0; r < kBlockRowsInt; ++r) block.code[r] = e.low[r];
     block.escape_bytes = 0;
     return;
   }
   const uint32_t escape = (1u << width) - 1;
+  uint32_t escaped[kBlockRows];
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) {
     const uint32_t below = below_top<Cut>(e, block.record.top, r);
-    const uint32_t valid = valid_bytes<kFull>(n, r), flags = at_least(below, escape) & valid;
-    block.escaped[r] = flags;
-    block.code[r] = (below | mask_of(flags)) & each_byte(escape) & valid;
+    const uint32_t valid = valid_bytes<kFull>(n, r);
+    escaped[r] = at_least(below, escape) & valid;
+    block.code[r] = (below | mask_of(escaped[r])) & each_byte(escape) & valid;
   }
-  block.escape_ranks = rank(block.escaped);
+  block.escaped = pack_flags(escaped);
+  block.escape_ranks = rank(escaped);
   block.escape_bytes = block.escape_ranks.total() * Cut::shape().top_bytes();
 }
 
@@ -149,15 +148,18 @@ __device__ __forceinline__ bool try_table(const EncodeTables& tables, const Expo
     const uint32_t sum = join_codes(codes, symbols[r], block.code[r]);
     lengths |= (sum & 255) << (8 * r);
     escapes += sum / kEscapedCode;
-    block.escaped[r] = 0;
   }
   block.escape_bytes = 0;
   if (__any_sync(kAllLanes, escapes != 0)) {
+    uint32_t escaped[kBlockRows];
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r)
+    for (int r = 0; r < kBlockRowsInt; ++r) {
+      escaped[r] = 0;
       for (uint32_t k = 0; k < 4; ++k)
-        block.escaped[r] |= codes[byte_of(symbols[r], k)].y / kEscapedCode << (8 * k + 7);
-    block.escape_ranks = rank(block.escaped);
+        escaped[r] |= codes[byte_of(symbols[r], k)].y / kEscapedCode << (8 * k + 7);
+    }
+    block.escaped = pack_flags(escaped);
+    block.escape_ranks = rank(escaped);
     block.escape_bytes = block.escape_ranks.total() * Cut::shape().top_bytes();
   }
   if (block.escape_bytes > 255) return false;
@@ -196,38 +198,37 @@ __device__ __forceinline__ void use_window(uint32_t width, uint32_t top, BlockRe
   record.top = static_cast<uint16_t>(width < Cut::kExponentBits ? top : 0);
 }
 
-template <bool kFull, class Cut>
+template <bool kFull, class Cut, class Encoder>
 __device__ __forceinline__ void choose_exponents(const Encoder& encoder, const ExponentRows& e,
                                                  uint32_t n, BlockCode& block) {
-  if constexpr (kFull && !Cut::kWide) {
-    if (!encoder.dense) {
-      const WindowGuess guess = guess_window(encoder.window_lane, Cut::kExponentBits, e.low);
-      if (guess.width != 0) {
-        use_window<Cut>(guess.width, guess.top, block.record);
-        code_window<kFull, Cut>(e, guess.width, n, block);
-        if (block.escape_bytes <= kBlockValues / 8) return;
-      }
+  if constexpr (kFull && !Cut::kWide && !Encoder::kDense) {
+    const WindowGuess guess = guess_window(encoder.tables, Cut::kExponentBits, e.low);
+    if (guess.width != 0) {
+      use_window<Cut>(guess.width, guess.top, block.record);
+      code_window<kFull, Cut>(e, guess.width, n, block);
+      if (block.escape_bytes <= kBlockValues / 8) return;
     }
   }
   ExponentBytes bytes;
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) bytes.valid[r] = valid_bytes<kFull>(n, r);
   const uint32_t offset = narrow<Cut>(e, bytes);
-  const WindowChoice found = choose_window<Cut>(encoder.window_lane, bytes, offset > 0, n);
+  const WindowChoice found = choose_window<Cut>(encoder.tables, bytes, offset > 0, n);
   const Window& window = found.window;
-  if (kFull && encoder.dense && window.width != 0) {
+  if constexpr (kFull && Encoder::kDense) {
     const uint32_t window_bytes = window.width * static_cast<uint32_t>(kBlockValues / 8) +
                                   window.escapes * Cut::shape().top_bytes();
     const TableChoice choice = choose_table(encoder.tables, bytes, offset > 0, found);
     const uint32_t mean = static_cast<uint32_t>(found.top - kAboveMean) + offset;
-    if (try_table<Cut>(encoder.tables, e, choice, mean, window_bytes, block)) return;
+    if (window.width != 0 && try_table<Cut>(encoder.tables, e, choice, mean, window_bytes, block))
+      return;
   }
   use_window<Cut>(window.width, window.top + offset, block.record);
   code_window<kFull, Cut>(e, window.width, n, block);
 }
 
 // The columns of a block of n values; what is beyond them is zero.
-template <bool kFull, class Cut>
+template <bool kFull, class Cut, class Encoder>
 __device__ __forceinline__ void choose_block(const Encoder& encoder,
                                              const Block<Cut::kBytes>& columns, uint32_t n,
                                              BlockCode& block) {
@@ -242,8 +243,8 @@ __device__ __forceinline__ void choose_block(const Encoder& encoder,
     return;
   }
   choose_exponents<kFull, Cut>(encoder, exponents_of<Cut>(columns), n, block);
-  choose_planes<kFull, Cut>(encoder.tables, encoder.dense, columns, n, block.escape_bytes,
-                            block.record, block.list_bytes, block.low_bits);
+  choose_planes<kFull, Cut, Encoder::kDense>(encoder.tables, columns, n, block.escape_bytes,
+                                             block.record, block.list_bytes, block.low_bits);
   block.plane_bytes = static_cast<uint32_t>(plane_bytes_of(Cut::shape(), block.record, n));
 }
 

@@ -29,15 +29,13 @@ struct ListReader {
 template <class Cut>
 __device__ __forceinline__ void read_escapes(const uint32_t (&flags)[kBlockRows], ListReader& list,
                                              ExponentRows& e) {
-  uint32_t any = 0;
-#pragma unroll
-  for (int r = 0; r < kBlockRowsInt; ++r) any |= flags[r];
-  if (!__any_sync(kAllLanes, any != 0)) return;
+  const uint32_t packed = pack_flags(flags);
+  if (!__any_sync(kAllLanes, packed != 0)) return;
   const Ranks ranks = rank(flags);
   if constexpr (!Cut::kWide) {
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r) e.low[r] &= ~mask_of(flags[r]);
-    few_flagged(ranks, flags, [&](uint32_t r, uint32_t k, uint32_t at) {
+    few_flagged(ranks, packed, [&](uint32_t r, uint32_t k, uint32_t at) {
       put_byte(e.low, r, k, list_byte(list.at, at, list.left) & Cut::kLowMask);
     });
     list.take(ranks.total());
@@ -48,7 +46,7 @@ __device__ __forceinline__ void read_escapes(const uint32_t (&flags)[kBlockRows]
       e.high[r] &= ~mask_of(flags[r]);
     }
     bool beyond = false;
-    few_flagged(ranks, flags, [&](uint32_t r, uint32_t k, uint32_t at) {
+    few_flagged(ranks, packed, [&](uint32_t r, uint32_t k, uint32_t at) {
       const uint32_t high = list_byte(list.at, 2 * at + 1, list.left);
       beyond = beyond || high >> (Cut::kExponentBits - 8) != 0;
       put_byte(e.low, r, k, list_byte(list.at, 2 * at, list.left));

@@ -25,7 +25,8 @@ struct HeaderWords {
   uint32_t word[3];
 };
 
-template <class Cut, class Team>
+// The encoder says which mode; the form may ask for raw values instead.
+template <class Cut, class Team, class Encoder>
 class ChunkEncoder {
  public:
   using Shared = EncodeShared<Team::kWarps>;
@@ -42,7 +43,7 @@ class ChunkEncoder {
     const uint32_t raw_bytes = form.count * Cut::kBytes;
     const bool tried = coded && form.mode >= Mode::kFast && raw_bytes >= kLeastCoded;
     uint32_t payload = 0;
-    Mode mode = form.mode;
+    Mode mode = Encoder::kDense ? Mode::kDense : Mode::kFast;
     bool any = false;
     if (tried) payload = encode_tiles(source, form.count, raw_bytes, chunk + kHeaderBytes);
     if (payload != 0) {
@@ -115,7 +116,7 @@ class ChunkEncoder {
 
   const Team& team_;
   Shared& shared_;
-  TileEncoder<Cut, Team> tiles_;
+  TileEncoder<Cut, Team, Encoder> tiles_;
 };
 
 }  // namespace strait::codec::gpu

@@ -16,7 +16,18 @@ constexpr uint32_t bin_in(int word, int byte) {
 // What is multiplied with them has its bytes in that order.
 inline constexpr int kHalvesOrder[] = {0, 2, 1, 3};
 
+// A lane tries one place of one window: width 2 at bins 0 to 12, width 3 at bins 0 to 8, width 4.
+inline constexpr uint32_t kWidestLane = 22;  // the lane of the window that has all bins
+constexpr uint32_t window_width(uint32_t lane) {
+  return lane < 13 ? 2 : lane < 22 ? 3 : lane == kWidestLane ? 4 : 0;
+}
+constexpr uint32_t window_first(uint32_t lane) {
+  return lane - (lane < 13 ? 0 : lane < 22 ? 13 : kWidestLane);
+}
+
 struct alignas(16) EncodeTables {
+  uint4 window_mask[32];      // by lane: 1 in the bytes of the bins that are inside
+  uint32_t window_place[32];  // by lane: width << 4 | first bin; 0: none
   // By table, for all tables beside each other: a lane prices one.
   uint32_t price[4][32];     // of bins, in the order of halves; of bin 15, what exponent zero costs
   uint32_t other_price[32];  // of what no bin holds
@@ -46,6 +57,15 @@ constexpr EncodeTables make_encode_tables() {
         made.price[w][t] |= uint32_t{prices[bin][t]} << (8 * b);
         if (t < kLowTables) made.low_price[w][t] |= uint32_t{low_prices[bin][t]} << (8 * b);
       }
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t width = window_width(lane), first = window_first(lane);
+    uint32_t mask[4] = {};
+    for (int w = 0; w < 4; ++w)
+      for (int b = 0; b < 4; ++b)
+        if (bin_in(w, b) - first < (1u << width) - 1) mask[w] |= 1u << (8 * b);
+    made.window_mask[lane] = {mask[0], mask[1], mask[2], mask[3]};
+    made.window_place[lane] = width == 0 ? 0 : width << 4 | first;
+  }
   const auto exponents = tables::make_tables();
   for (int t = 0; t < kExponentTables; ++t) {
     made.other_price[t] = prices[kPriced - 1][t];

@@ -67,34 +67,26 @@ __device__ __forceinline__ uint32_t weigh(const BinCounts& counts, const uint32_
   return sum;
 }
 
-// Each lane tries one place of one window: width 2 at bins 0 to 12, width 3 at bins 0 to 8, width
-// 4; and width 1 at bins 0 to 14. Made once and kept.
+// What this lane tries; and width 1 at the bin of its number.
 struct WindowLane {
-  __device__ explicit WindowLane(int exponent_bits) {
-    const uint32_t lane = device::lane_id();
-    width = lane < 13 ? 2 : lane < 22 ? 3 : lane == kWidest ? 4 : 0;
-    first = lane - (lane < 13 ? 0 : lane < 22 ? 13 : kWidest);
-    const uint32_t span = (1u << width) - 1;
-    for (int w = 0; w < 4; ++w) {
-      mask[w] = 0;
-      for (int b = 0; b < 4; ++b)
-        if (bin_in(w, b) - first < span) mask[w] |= 1u << (8 * b);
-    }
-    if (static_cast<int>(width) >= exponent_bits) width = 0;
-  }
-  // What a window costs and where it is, so that the least is the best: the narrower of equally
+  __device__ __forceinline__ explicit WindowLane(const EncodeTables& tables)
+      : mask(tables.window_mask[device::lane_id()]),
+        place(tables.window_place[device::lane_id()]) {}
+  __device__ __forceinline__ uint32_t width() const { return place >> 4; }
+  // What the window costs and where it is, so that the least is the best: the narrower of equally
   // cheap ones, and the first of those.
-  __device__ __forceinline__ uint32_t key(uint32_t plane_bytes, uint32_t outside) const {
-    return width == 0 ? ~0u : (width * plane_bytes + outside) << 8 | width << 4 | first;
+  __device__ __forceinline__ uint32_t key(uint32_t exponent_bits, uint32_t plane_bytes,
+                                          uint32_t outside) const {
+    const bool tried = place != 0 && width() < exponent_bits;
+    return tried ? (width() * plane_bytes + outside) << 8 | place : ~0u;
   }
-  static constexpr uint32_t kWidest = 22;  // the lane that has all bins
-  uint32_t width;                          // 0: none
-  uint32_t first;
-  uint32_t mask[4];  // 1 in the bytes of the bins that are inside
+  uint4 mask;
+  uint32_t place;  // width << 4 | first bin; 0: none
 };
 
 // From 64 values at the block's start and 64 at its middle, as kernels.guess_window.
-__device__ __forceinline__ WindowGuess guess_window(const WindowLane& mine, int exponent_bits,
+__device__ __forceinline__ WindowGuess guess_window(const EncodeTables& tables,
+                                                    uint32_t exponent_bits,
                                                     const uint32_t (&exponents)[kBlockRows]) {
   constexpr uint32_t kSample = 2 * kSampleValues, kPlaneBytes = kSample / 8;
   const uint32_t lane = device::lane_id();
@@ -106,14 +98,15 @@ __device__ __forceinline__ WindowGuess guess_window(const WindowLane& mine, int 
   counters.add(subtract_bytes(each_byte(top & 255), sampled));
   uint32_t bytes[4] = {};
   counters.add_to(bytes);
-  uint32_t inside = 0;
-#pragma unroll
-  for (int w = 0; w < 4; ++w) inside = __dp4a(warp_sum(bytes[w]), mine.mask[w], inside);
-  const uint32_t key = warp_min(mine.key(kPlaneBytes, kSample) - (inside << 8));
+  const WindowLane mine(tables);
+  uint32_t inside = __dp4a(warp_sum(bytes[0]), mine.mask.x, 0u);
+  inside = __dp4a(warp_sum(bytes[1]), mine.mask.y, inside);
+  inside = __dp4a(warp_sum(bytes[2]), mine.mask.z, inside);
+  inside = __dp4a(warp_sum(bytes[3]), mine.mask.w, inside);
+  const uint32_t key = warp_min(mine.key(exponent_bits, kPlaneBytes, kSample) - (inside << 8));
   const uint32_t least = key >> 8, width = key >> 4 & 15;
   // Nothing left out by width 2 calls for a closer look.
-  if (least > static_cast<uint32_t>(exponent_bits) * kPlaneBytes || least == 2 * kPlaneBytes)
-    return {};
+  if (least > exponent_bits * kPlaneBytes || least == 2 * kPlaneBytes) return {};
   return {static_cast<uint8_t>(width), static_cast<uint8_t>(top - (key & 15))};
 }
 
@@ -161,16 +154,18 @@ __device__ __forceinline__ BinCounts count_from(int top, const ExponentBytes& e)
 struct Inside {
   __device__ Inside(const WindowLane& mine, const BinCounts& counts) {
     const uint32_t lane = device::lane_id();
-    uint32_t weights[4], single[4];
+    const uint32_t weights[4] = {
+        __byte_perm(mine.mask.x, 0, 0x3120), __byte_perm(mine.mask.y, 0, 0x3120),
+        __byte_perm(mine.mask.z, 0, 0x3120), __byte_perm(mine.mask.w, 0, 0x3120)};
+    uint32_t single[4];
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-      weights[w] = __byte_perm(mine.mask[w], 0, 0x3120);
       const bool here = (lane & 1) + 2 * (lane >> 3) == static_cast<uint32_t>(w);
       single[w] = here ? __byte_perm(1u << (8 * (lane >> 1 & 3)), 0, 0x3120) : 0;
     }
     window = weigh(counts, weights);
     bin = lane < kBins ? weigh(counts, single) : 0;
-    all = from_lane(window, WindowLane::kWidest);
+    all = from_lane(window, kWidestLane);
   }
   uint32_t window;
   uint32_t bin;
@@ -183,7 +178,8 @@ __device__ __forceinline__ Window narrow_window(const WindowLane& mine, const In
                                                 uint32_t exponent_bits, uint32_t n) {
   const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
   const uint32_t outside = n - inside.window, others = n - inside.bin;
-  const uint32_t wide = outside > kMaxEscapeBytes ? ~0u : mine.key(plane_bytes, outside);
+  const uint32_t wide =
+      outside > kMaxEscapeBytes ? ~0u : mine.key(exponent_bits, plane_bytes, outside);
   const uint32_t lane = device::lane_id();
   const uint32_t one = others > kMaxEscapeBytes || lane >= kBins
                            ? ~0u
@@ -197,10 +193,10 @@ __device__ __forceinline__ Window narrow_window(const WindowLane& mine, const In
 __device__ __forceinline__ WindowPlaces find_places(const WindowLane& mine, const Inside& inside,
                                                     uint32_t n) {
   const uint32_t lane = device::lane_id();
-  const uint32_t key = (n - inside.window) << 4 | mine.first;
+  const uint32_t key = (n - inside.window) << 4 | (mine.place & 15);
   const uint32_t best[kSearchedWidths] = {
       warp_min(lane < kBins ? (n - inside.bin) << 4 | lane : ~0u),
-      warp_min(mine.width == 2 ? key : ~0u), warp_min(mine.width == 3 ? key : ~0u),
+      warp_min(mine.width() == 2 ? key : ~0u), warp_min(mine.width() == 3 ? key : ~0u),
       (n - inside.all) << 4};
   WindowPlaces places;
   places.counted = inside.all;
@@ -221,9 +217,10 @@ struct WindowChoice {
 
 // As the host's choose_window.
 template <class Cut>
-__device__ __forceinline__ WindowChoice choose_window(const WindowLane& mine,
+__device__ __forceinline__ WindowChoice choose_window(const EncodeTables& tables,
                                                       const ExponentBytes& e, bool zero_is_below,
                                                       uint32_t n) {
+  const WindowLane mine(tables);
   WindowChoice choice;
   choice.top = static_cast<int>(sum_exponents(e) / n) + kAboveMean;
   choice.counts = count_from(choice.top, e);

@@ -34,10 +34,10 @@ struct DecodeJob {
   DataType type;         // expected
 };
 
-// Kernels have the parameters (jobs, count of jobs), encode also (scratch). Their names are
-// `strait_encode_`, `strait_decode_` and `strait_decode_add_` (adds to the values that are there)
-// and the name of the type whose cut they use: kernel_type(). strait_decode_add_ is for the types
-// `half`, `bfloat16`, `float` and `double`.
+// Kernels have the parameters (jobs, count of jobs), those that encode also (scratch). Their names
+// are `strait_encode_fast_`, `strait_encode_dense_`, `strait_decode_` (of either mode) and
+// `strait_decode_add_` (adds to the values that are there; for half, bfloat16, float and double)
+// and the name of the type whose cut they use: kernel_type().
 constexpr DataType kernel_type(DataType type) {
   switch (type) {
     case DataType::kInt8:
@@ -56,9 +56,9 @@ constexpr DataType kernel_type(DataType type) {
 
 // Threads of a block, and teams among them, of every kernel.
 inline constexpr uint32_t kCodecTeamWarps = 4;
-inline constexpr uint32_t kCodecTeams = 4;
+inline constexpr uint32_t kCodecTeams = 5;
 inline constexpr uint32_t kCodecThreads = 32 * kCodecTeamWarps * kCodecTeams;
-// Dynamic shared memory of a block of an encoding kernel; decoding kernels take none.
+// Dynamic shared memory of a block of a kernel that encodes in the dense mode; others take none.
 inline constexpr uint32_t kEncodeSharedBytes = kCodecTeams * 32 * 129 * 4;
 
 // Global memory that an encoding kernel needs for each of its blocks, at a multiple of 16.

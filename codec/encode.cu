@@ -15,7 +15,7 @@ __device__ __forceinline__ void clear_words(const KernelTeam& team, uint32_t* wo
   for (uint32_t i = team.thread(); i < count; i += KernelTeam::kThreads) words[i] = 0;
 }
 
-template <DataType kType>
+template <DataType kType, bool kDense>
 __device__ __forceinline__ void encode_jobs(const EncodeJob* jobs, uint32_t count,
                                             std::byte* scratch_memory) {
   using KernelCut = Cut<kType>;
@@ -27,18 +27,20 @@ __device__ __forceinline__ void encode_jobs(const EncodeJob* jobs, uint32_t coun
   constexpr uint32_t kScratchBytes = encode_scratch_bytes(kType) / kCodecTeams;
   Scratch scratch;
   scratch.lists = scratch_memory + size_t{kScratchBytes} * place.of_grid;
-  scratch.exponents =
-      reinterpret_cast<uint32_t*>(device::dynamic_shared()) + kExponentWords * place.of_block;
-  clear_words(place.team, scratch.exponents, kExponentWords);
-  if constexpr (kType == DataType::kFloat32) {
+  if constexpr (kDense) {
+    scratch.exponents =
+        reinterpret_cast<uint32_t*>(device::dynamic_shared()) + kExponentWords * place.of_block;
+    clear_words(place.team, scratch.exponents, kExponentWords);
+  }
+  if constexpr (kDense && kType == DataType::kFloat32) {
     scratch.low = reinterpret_cast<uint32_t*>(scratch.lists + kLists);
     clear_words(place.team, scratch.low, kLowWords);
   }
   place.team.sync();
-  Encoder encoder = {tables, WindowLane(KernelCut::kExponentBits), false};
+  const Encoder<kDense> encoder = {tables};
   each_job(place, jobs, count, [&](const EncodeJob& job) {
-    encoder.dense = job.mode == Mode::kDense;
-    ChunkEncoder<KernelCut, KernelTeam> chunk(encoder, place.team, shared[place.of_block], scratch);
+    ChunkEncoder<KernelCut, KernelTeam, Encoder<kDense>> chunk(encoder, place.team,
+                                                               shared[place.of_block], scratch);
     const ChunkForm form = {job.type, job.mode, job.checksum, job.count};
     const uint32_t bytes = chunk.encode(MemorySource<KernelCut::kBytes>(job.values), form,
                                         job.type == kType, static_cast<std::byte*>(job.chunk));
@@ -48,13 +50,17 @@ __device__ __forceinline__ void encode_jobs(const EncodeJob* jobs, uint32_t coun
 
 }  // namespace
 
-#define STRAIT_KERNEL(name, type)                                                       \
-  extern "C" __global__ void __launch_bounds__(kCodecThreads, 1)                        \
-      strait_encode_##name(const EncodeJob* jobs, uint32_t count, std::byte* scratch) { \
-    encode_jobs<DataType::type>(jobs, count, scratch);                                  \
-  }                                                                                     \
-  STRAIT_SIMT_KERNEL(strait_encode_##name);
-STRAIT_CODEC_TYPES(STRAIT_KERNEL)
+#define STRAIT_KERNEL(mode, dense, name, type)                                                   \
+  extern "C" __global__ void __launch_bounds__(kCodecThreads, 1)                                 \
+      strait_encode_##mode##_##name(const EncodeJob* jobs, uint32_t count, std::byte* scratch) { \
+    encode_jobs<DataType::type, dense>(jobs, count, scratch);                                    \
+  }                                                                                              \
+  STRAIT_SIMT_KERNEL(strait_encode_##mode##_##name);
+#define STRAIT_KERNELS(name, type)       \
+  STRAIT_KERNEL(fast, false, name, type) \
+  STRAIT_KERNEL(dense, true, name, type)
+STRAIT_CODEC_TYPES(STRAIT_KERNELS)
+#undef STRAIT_KERNELS
 #undef STRAIT_KERNEL
 
 }  // namespace strait::codec::gpu

@@ -45,17 +45,19 @@ __device__ __forceinline__ void each_flagged(const Ranks& ranks,
   }
 }
 
+// The flags of all rows in one word: bit r of byte k.
+__device__ __forceinline__ uint32_t pack_flags(const uint32_t (&flags)[kBlockRows]) {
+  return flags[0] >> 7 | flags[1] >> 6 | flags[2] >> 5 | flags[3] >> 4;
+}
+
 // The same where flags are few: row and value are numbers of the running program.
 template <class Visit>
-__device__ __forceinline__ void few_flagged(const Ranks& ranks, const uint32_t (&flags)[kBlockRows],
-                                            Visit visit) {
-  // Bit r of byte k.
-  uint32_t left = flags[0] >> 7 | flags[1] >> 6 | flags[2] >> 5 | flags[3] >> 4;
-  const uint32_t all = left;
+__device__ __forceinline__ void few_flagged(const Ranks& ranks, uint32_t packed, Visit visit) {
+  uint32_t left = packed;
   while (left != 0) {
     const uint32_t bit = left & (0u - left);
     const auto at = static_cast<uint32_t>(__ffs(static_cast<int>(left))) - 1;
-    const uint32_t r = at & 7, k = at >> 3, of_row = all & each_byte(1u << r);
+    const uint32_t r = at & 7, k = at >> 3, of_row = packed & each_byte(1u << r);
     const uint32_t own =
         byte_of(ranks.before, r) + static_cast<uint32_t>(__popc(of_row & (bit - 1)));
     visit(r, k, sum_of_bytes(ranks.rows & ((1u << (8 * r)) - 1), own));

@@ -120,11 +120,12 @@ __device__ __forceinline__ bool try_low_table(const EncodeTables& tables,
 }
 
 // The byte planes of a block, from the highest down: what is decided first gets the list's room.
-template <bool kFull, class Cut>
-__device__ __forceinline__ void choose_planes(const EncodeTables& tables, bool dense,
+template <bool kFull, class Cut, bool kDense>
+__device__ __forceinline__ void choose_planes([[maybe_unused]] const EncodeTables& tables,
                                               const Block<Cut::kBytes>& columns, uint32_t n,
                                               uint32_t escape_bytes, BlockRecord& record,
-                                              uint32_t& stored_list_bytes, uint32_t& low_bits) {
+                                              uint32_t& stored_list_bytes,
+                                              [[maybe_unused]] uint32_t& low_bits) {
   constexpr int kPlanes = Cut::kPlanes;
   uint32_t list_bytes = escape_bytes;
   PlaneCost costs[kPlanes == 0 ? 1 : kPlanes];
@@ -137,8 +138,8 @@ __device__ __forceinline__ void choose_planes(const EncodeTables& tables, bool d
     list_bytes += costs[p].list_bytes;
   }
   bool low_table = false;
-  if constexpr (kFull && Cut::kBytes == 4) {
-    low_table = dense && costs[0].mode != PlaneMode::kFull &&
+  if constexpr (kFull && kDense && Cut::kBytes == 4) {
+    low_table = costs[0].mode != PlaneMode::kFull &&
                 try_low_table<Cut>(tables, columns, costs[0], costs[1], record, low_bits);
     if (low_table) list_bytes -= costs[0].list_bytes + costs[1].list_bytes;
   }

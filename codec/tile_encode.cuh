@@ -39,7 +39,7 @@ struct EncodeShared {
   uint8_t halves[kWarps][kBlockValues + 4];
 };
 
-template <class Cut, class Team>
+template <class Cut, class Team, class Encoder>
 class TileEncoder {
  public:
   using Shared = EncodeShared<Team::kWarps>;
@@ -66,8 +66,10 @@ class TileEncoder {
       const uint32_t count =
           block < blocks ? min(n - begin, static_cast<uint32_t>(kBlockValues)) : 0;
       if (!code_round(source, first + begin, count, block)) {
-        clear(scratch_.exponents, kExponentStride, position_);
-        clear(scratch_.low, kLowStride, low_position_);
+        if constexpr (Encoder::kDense) {
+          clear(scratch_.exponents, kExponentStride, position_);
+          clear(scratch_.low, kLowStride, low_position_);
+        }
         return 0;
       }
     }
@@ -90,7 +92,7 @@ class TileEncoder {
     if constexpr (Team::kWarps == 1) return {0, bytes, 0, bits};
     const uint32_t lane = device::lane_id();
     if (lane == 0) shared_.bytes[parity_][team_.warp] = bytes;
-    if (encoder_.dense) shared_.bits[parity_][team_.warp][lane] = bits;
+    if constexpr (Encoder::kDense) shared_.bits[parity_][team_.warp][lane] = bits;
     team_.sync();
     Shares shares;
     for (uint32_t warp = 0; warp < Team::kWarps; ++warp) {
@@ -99,7 +101,7 @@ class TileEncoder {
         shares.bits_before = shares.bits;
       }
       shares.bytes += shared_.bytes[parity_][warp];
-      if (encoder_.dense) shares.bits += shared_.bits[parity_][warp][lane];
+      if constexpr (Encoder::kDense) shares.bits += shared_.bits[parity_][warp][lane];
     }
     parity_ ^= 1;
     return shares;
@@ -133,7 +135,7 @@ class TileEncoder {
     if (device::lane_id() == block) record_ = code.record;
     if (full) {
       put_block<true, Cut>(columns, code, count, place);
-      append(columns, code, shares);
+      if constexpr (Encoder::kDense) append(columns, code, shares);
     } else if (count != 0) {
       put_block<false, Cut>(columns, code, count, place);
     }
@@ -182,13 +184,18 @@ class TileEncoder {
     for (uint32_t i = 16 * vectors + team_.thread(); i < list_used_; i += Team::kThreads)
       tile_[used_ + i] = scratch_.lists[i];
     used_ += list_used_;
-    const bool fits = pack(scratch_.exponents, kExponentStride, position_, 0);
-    if (!fits) clear(scratch_.low, kLowStride, low_position_);
-    if (!fits || !pack(scratch_.low, kLowStride, low_position_, kMostLowLaneBytes)) return 0;
+    if constexpr (Encoder::kDense)
+      if (!pack_all()) return 0;
     const auto total = static_cast<uint32_t>(round_up(used_, kAlign));
     if (total > room_) return 0;
     if (team_.thread() < total - used_) tile_[used_ + team_.thread()] = std::byte{0};
     return total;
+  }
+
+  __device__ bool pack_all() {
+    const bool fits = pack(scratch_.exponents, kExponentStride, position_, 0);
+    if (!fits) clear(scratch_.low, kLowStride, low_position_);
+    return fits && pack(scratch_.low, kLowStride, low_position_, kMostLowLaneBytes);
   }
 
   __device__ bool pack(uint32_t* words, uint32_t stride, uint32_t bits, uint32_t last_room) {

@@ -17,8 +17,10 @@ constexpr uint32_t kBlocks = 2;
 constexpr size_t kPage = 4096;
 constexpr std::byte kUntouched{0xA5};
 
-void launch(const Kernel& kernel, DataType type, uint32_t shared_bytes, void** arguments) {
-  const std::string name = kernel.prefix + std::string(name_of(kernel_type(type)));
+void launch(const Kernel& kernel, const char* usual, DataType type, uint32_t shared_bytes,
+            void** arguments) {
+  const std::string name =
+      (kernel.prefix.empty() ? usual : kernel.prefix) + std::string(name_of(kernel_type(type)));
   const simt::Kernel* found = simt::find_kernel(name);
   ASSERT_NE(found, nullptr) << name;
   const simt::Launch shape = {kBlocks, kCodecThreads, shared_bytes, name};
@@ -74,7 +76,8 @@ std::vector<std::vector<std::byte>> device_encode(DataType type, std::span<const
   auto count = static_cast<uint32_t>(jobs.size());
   std::byte* scratch_start = scratch.data();
   void* arguments[] = {&first, &count, &scratch_start};
-  launch(kernel, type, kEncodeSharedBytes, arguments);
+  launch(kernel, options.mode == Mode::kDense ? "strait_encode_dense_" : "strait_encode_fast_",
+         type, kEncodeSharedBytes, arguments);
   std::vector<std::vector<std::byte>> made;
   for (size_t i = 0; i < jobs.size(); ++i) {
     EXPECT_LE(sizes[i], chunks[i]->span().size());
@@ -101,7 +104,7 @@ std::vector<Decoded> device_decode(DataType type, std::span<const std::vector<st
   const DecodeJob* first = jobs.data();
   auto job_count = static_cast<uint32_t>(jobs.size());
   void* arguments[] = {&first, &job_count};
-  launch(kernel, type, 0, arguments);
+  launch(kernel, "strait_decode_", type, 0, arguments);
   std::vector<Decoded> decoded;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto* start = reinterpret_cast<const uint8_t*>(outputs[i]->data());

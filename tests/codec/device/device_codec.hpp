@@ -35,16 +35,17 @@ struct Array {
   size_t offset = 0;  // of its address from a multiple of 16
 };
 
-// Which kernels, without the type; and the order of threads (simt.hpp).
+// Which kernels, without the type; empty for the stand-alone ones. And the order of threads
+// (simt.hpp).
 struct Kernel {
-  std::string prefix;
+  std::string prefix = {};
   uint64_t seed = 0;
 };
 
 // One chunk for each array, all by one launch.
 std::vector<std::vector<std::byte>> device_encode(DataType type, std::span<const Array> arrays,
                                                   const Options& options,
-                                                  const Kernel& kernel = {"strait_encode_"});
+                                                  const Kernel& kernel = {});
 
 struct Decoded {
   uint32_t fault;
@@ -53,8 +54,7 @@ struct Decoded {
 
 // `before` is what the values are before, for kernels that add.
 std::vector<Decoded> device_decode(DataType type, std::span<const std::vector<std::byte>> chunks,
-                                   size_t count, size_t offset = 0,
-                                   const Kernel& kernel = {"strait_decode_"},
+                                   size_t count, size_t offset = 0, const Kernel& kernel = {},
                                    std::span<const uint8_t> before = {});
 
 std::vector<std::byte> host_encode(DataType type, std::span<const uint8_t> values,

@@ -1,5 +1,5 @@
 // The device codec by teams that the stand-alone kernels do not have: one warp that does all, with
-// its scratch in global memory, and eight.
+// its scratch in global memory, and five.
 #include "codec/add_sink.cuh"
 #include "codec/chunk_decode.cuh"
 #include "codec/chunk_encode.cuh"
@@ -8,7 +8,7 @@
 namespace strait::codec::gpu {
 namespace {
 
-template <DataType kType, int kWarps>
+template <DataType kType, int kWarps, bool kDense>
 __device__ __forceinline__ void encode_with_teams(const EncodeJob* jobs, uint32_t count,
                                                   std::byte* scratch_memory) {
   constexpr uint32_t kTeams = kCodecThreads / (32 * kWarps);
@@ -27,11 +27,11 @@ __device__ __forceinline__ void encode_with_teams(const EncodeJob* jobs, uint32_
   for (uint32_t i = team.thread(); i < kExponentWords; i += team.kThreads) scratch.exponents[i] = 0;
   for (uint32_t i = team.thread(); i < kLowWords; i += team.kThreads) scratch.low[i] = 0;
   team.sync();
-  Encoder encoder = {kEncodeTables, WindowLane(Cut<kType>::kExponentBits), false};
+  const Encoder<kDense> encoder = {kEncodeTables};
   for (uint32_t i = blockIdx.x * kBusy + of_block; i < count; i += gridDim.x * kBusy) {
     const EncodeJob& job = jobs[i];
-    encoder.dense = job.mode == Mode::kDense;
-    ChunkEncoder<Cut<kType>, Team<kWarps>> chunk(encoder, team, shared[of_block], scratch);
+    ChunkEncoder<Cut<kType>, Team<kWarps>, Encoder<kDense>> chunk(encoder, team, shared[of_block],
+                                                                  scratch);
     const uint32_t bytes = chunk.encode(MemorySource<Cut<kType>::kBytes>(job.values),
                                         {job.type, job.mode, job.checksum, job.count},
                                         job.type == kType, static_cast<std::byte*>(job.chunk));
@@ -57,21 +57,25 @@ __device__ __forceinline__ void decode_with_teams(const DecodeJob* jobs, uint32_
 
 }  // namespace
 
-#define STRAIT_KERNELS(warps, name, type)                                                     \
-  extern "C" __global__ void __launch_bounds__(kCodecThreads)                                 \
-      encode_by_##warps##_##name(const EncodeJob* jobs, uint32_t count, std::byte* scratch) { \
-    encode_with_teams<DataType::type, warps>(jobs, count, scratch);                           \
-  }                                                                                           \
-  extern "C" __global__ void __launch_bounds__(kCodecThreads)                                 \
-      decode_by_##warps##_##name(const DecodeJob* jobs, uint32_t count) {                     \
-    decode_with_teams<DataType::type, warps>(jobs, count);                                    \
-  }                                                                                           \
-  STRAIT_SIMT_KERNEL(encode_by_##warps##_##name);                                             \
+#define STRAIT_ENCODE(warps, mode, dense, name, type)                                              \
+  extern "C" __global__ void __launch_bounds__(kCodecThreads) encode_by_##warps##_##mode##_##name( \
+      const EncodeJob* jobs, uint32_t count, std::byte* scratch) {                                 \
+    encode_with_teams<DataType::type, warps, dense>(jobs, count, scratch);                         \
+  }                                                                                                \
+  STRAIT_SIMT_KERNEL(encode_by_##warps##_##mode##_##name);
+#define STRAIT_KERNELS(warps, name, type)                                 \
+  STRAIT_ENCODE(warps, fast, false, name, type)                           \
+  STRAIT_ENCODE(warps, dense, true, name, type)                           \
+  extern "C" __global__ void __launch_bounds__(kCodecThreads)             \
+      decode_by_##warps##_##name(const DecodeJob* jobs, uint32_t count) { \
+    decode_with_teams<DataType::type, warps>(jobs, count);                \
+  }                                                                       \
   STRAIT_SIMT_KERNEL(decode_by_##warps##_##name);
 STRAIT_KERNELS(1, bfloat16, kBfloat16)
 STRAIT_KERNELS(1, float, kFloat32)
-STRAIT_KERNELS(8, bfloat16, kBfloat16)
-STRAIT_KERNELS(8, float, kFloat32)
+STRAIT_KERNELS(5, bfloat16, kBfloat16)
+STRAIT_KERNELS(5, float, kFloat32)
 #undef STRAIT_KERNELS
+#undef STRAIT_ENCODE
 
 }  // namespace strait::codec::gpu
