@@ -24,9 +24,6 @@ struct PeerRoute {
   int rank = 0;         // of the peer, as the transport counts
 };
 
-// Send and receive have links of their own, beside those of collectives.
-inline constexpr int kPointToPointLane = 1 << 16;
-
 struct CodedBytes {
   uint64_t value_bytes = 0;  // before coding
   uint64_t wire_bytes = 0;

@@ -15,6 +15,10 @@
 
 namespace strait {
 
+// Send and receive have links of their own, with lane numbers from here on, beside those of
+// collectives.
+inline constexpr int kPointToPointLane = 1 << 16;
+
 struct SendPort {
   SendLink* link = nullptr;
   std::span<std::byte> held;  // taken, not yet committed

@@ -1,26 +1,14 @@
 // The kernels of the collectives, one per data type. The name is strait_ and the type's.
 
+#include "exec/cuda/coder.cuh"
 #include "exec/cuda/lane.cuh"
 
 #define STRAIT_COLLECTIVE(name, Number)                                     \
   extern "C" __global__ void __launch_bounds__(strait::kBlockThreadsMax, 1) \
       strait_##name(const __grid_constant__ strait::DeviceCall call) {      \
-    strait::gpu::run_call<strait::gpu::Number>(call);                       \
+    strait::gpu::run_call<strait::gpu::Number, strait::gpu::NoCoder>(call); \
   }                                                                         \
   STRAIT_SIMT_KERNEL(strait_##name)
-
-namespace strait::gpu {
-
-using Int8 = Whole<int8_t, uint8_t>;
-using Uint8 = Whole<uint8_t, uint8_t>;
-using Int32 = Whole<int32_t, uint32_t>;
-using Uint32 = Whole<uint32_t, uint32_t>;
-using Int64 = Whole<int64_t, uint64_t>;
-using Uint64 = Whole<uint64_t, uint64_t>;
-using Float32 = WholeFloat<float>;
-using Float64 = WholeFloat<double>;
-
-}  // namespace strait::gpu
 
 STRAIT_COLLECTIVE(int8, Int8);
 STRAIT_COLLECTIVE(uint8, Uint8);

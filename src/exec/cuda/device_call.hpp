@@ -47,6 +47,12 @@ inline constexpr uint64_t kFlaggedStride = 2 * (kFlaggedBytesMax + 8);
 // Threads of a block, a multiple of 32; at most so many, which leaves each 96 registers.
 inline constexpr uint32_t kBlockThreadsMax = 640;
 
+// Threads of a block whose kernel codes.
+inline constexpr uint32_t kCodedThreads = 256;
+// Dynamic shared memory: messages of the low-latency protocol, in and out; then the coder's.
+inline constexpr uint32_t kLaneSharedBytes = 2 * kFlaggedBytesMax;
+inline constexpr uint32_t kCodedSharedBytes = kLaneSharedBytes + 32 * 129 * 4;
+
 // ---- The plan ---------------------------------------------------------------------------------
 
 enum class DeviceBuffer : uint8_t { kNone, kInput, kOutput, kScratch };
@@ -73,9 +79,10 @@ struct DeviceLane {
   uint64_t rounds;
   uint32_t first_step;
   uint32_t step_count;
-  uint64_t staging;  // bytes into DeviceCall::staging
-  uint32_t next;     // the lane that the same block runs afterwards; kNoLane: none
-  uint32_t type;     // a DataType; what the marks of this lane's messages say
+  uint64_t staging;         // bytes into DeviceCall::staging; of coded edges, where a kernel codes
+  uint64_t staging_stride;  // bytes of each of its two parts for values
+  uint32_t next;            // the lane that the same block runs afterwards; kNoLane: none
+  uint32_t type;            // a DataType; what the marks of this lane's messages say
 };
 inline constexpr uint32_t kNoLane = 0xffffffff;
 
@@ -123,6 +130,8 @@ struct DeviceCall {
   unsigned char* output;
   unsigned char* scratch;
   unsigned char* staging;
+  uint32_t coding_mode;  // a codec::Mode: the most that is tried on coded edges
+  uint32_t checksum;     // of coded chunks; 0 or 1
   DeviceReport* report;
   uint32_t* arrivals;  // blocks of this call that have ended; the last one sets it back to 0
   DeviceArithmetic arithmetic;

@@ -47,6 +47,7 @@ void GpuEngine::serve(const Coding& coding, TrafficCounters& traffic,
   proxy_ = std::make_unique<Proxy>(coding, traffic);
   on_failure_ = std::move(on_failure);
   traffic_ = &traffic;
+  coding_ = coding;
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -82,12 +83,17 @@ GpuEngine::~GpuEngine() {
 
 Status GpuEngine::launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& call,
                          cuda::StreamHandle stream) {
-  STRAIT_TRY(reserve_scratch(plan->scratch_bytes));
+  STRAIT_TRY(reserve(scratch_, plan->scratch_bytes, "partial sums"));
+  STRAIT_TRY(reserve(staging_, plan->staging_bytes, "values on their way to the codec"));
   DeviceCall arguments{};
   arguments.input = static_cast<const unsigned char*>(call.input);
   arguments.output = static_cast<unsigned char*>(call.output);
   arguments.scratch = static_cast<unsigned char*>(scratch_.data());
   arguments.arithmetic = lower(call.arithmetic, call.request);
+  arguments.staging = static_cast<unsigned char*>(staging_.data());
+  // Where the mode is left to the library it is fast: no rate of a kernel is known yet.
+  arguments.coding_mode = static_cast<uint32_t>(coding_.options.mode);
+  arguments.checksum = coding_.options.checksum ? 1 : 0;
   arguments.scalar_place = call.scalar_place;
   arguments.tag = tag_of(call.request, call.number);
   return start(std::move(plan), call.request.type, arguments, stream);
@@ -105,7 +111,6 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DataType type, Devi
   STRAIT_ASSIGN(const cuda::Capture capture, cuda::capture_of(driver_, stream));
   call.lanes = plan->lanes;
   call.steps = plan->steps;
-  call.staging = nullptr;
   call.report = reinterpret_cast<DeviceReport*>(report_memory_.pointer());
   call.arrivals = static_cast<uint32_t*>(arrivals_.data());
   if (capture.active) {
@@ -115,8 +120,11 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DataType type, Devi
   } else {
     STRAIT_TRY(follow_last(stream));
   }
-  STRAIT_TRY(cuda::launch_with(kernels_.of(type),
-                               {.blocks = plan->blocks, .threads = terms_.threads}, stream, call));
+  const cuda::LaunchShape shape{.blocks = plan->blocks,
+                                .threads = plan->coded ? kCodedThreads : terms_.threads,
+                                .shared_bytes = plan->coded ? kCodedSharedBytes : kLaneSharedBytes};
+  const cuda::Kernel& kernel = plan->coded ? kernels_.coded(type) : kernels_.plain(type);
+  STRAIT_TRY(cuda::launch_with(kernel, shape, stream, call));
   if (capture.active) return Status();
   begun(*plan);
   STRAIT_TRY(last_.record(stream));

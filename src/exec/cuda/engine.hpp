@@ -49,7 +49,9 @@ class GpuEngine {
     const DeviceStep* steps = nullptr;
     uint32_t blocks = 0;
     uint64_t scratch_bytes = 0;
+    uint64_t staging_bytes = 0;
     uint64_t plain_bytes = 0;  // that a run sends on plain edges
+    bool coded = false;        // the kernel codes
     std::vector<Proxy::Load> loads;
   };
 
@@ -129,7 +131,7 @@ class GpuEngine {
   Result<std::shared_ptr<GpuPlan>> upload(const LoweredPlan& lowered,
                                           std::vector<Proxy::Load> loads);
   Status write(cuda::DevicePointer target, const void* source, size_t bytes);
-  Status reserve_scratch(uint64_t bytes);
+  Status reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char* purpose);
   Status start(std::shared_ptr<const GpuPlan> plan, DataType type, DeviceCall call,
                cuda::StreamHandle stream);
   Status follow_last(cuda::StreamHandle stream);
@@ -151,7 +153,8 @@ class GpuEngine {
   DeviceReport* report_ = nullptr;
   cuda::DeviceMemory arrivals_;
   cuda::DeviceMemory scratch_;
-  std::vector<cuda::DeviceMemory> retired_;  // earlier scratch, which kernels may still use
+  cuda::DeviceMemory staging_;
+  std::vector<cuda::DeviceMemory> retired_;  // earlier ones of both, which kernels may still use
   struct Slab {
     cuda::DeviceMemory memory;
     uint32_t used = 0;
@@ -174,6 +177,7 @@ class GpuEngine {
   std::unique_ptr<Proxy> proxy_;
   std::function<void(const Status& why)> on_failure_;
   TrafficCounters* traffic_ = nullptr;
+  Coding coding_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false;

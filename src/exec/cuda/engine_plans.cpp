@@ -18,6 +18,15 @@ const void* name_of(const StepPorts& ports, Direction direction) {
   return ports.recv;
 }
 
+bool has_coded_edges(const Plan& plan) {
+  for (const Lane& lane : plan.lanes)
+    for (const Step& step : lane.steps)
+      if (step.count > 0 && ((step.send_to != kNoPeer && step.send_wire == Wire::kCoded) ||
+                             (step.recv_from != kNoPeer && step.recv_wire == Wire::kCoded)))
+        return true;
+  return false;
+}
+
 uint64_t messages_of(const Step& step, uint64_t piece) {
   return (step.count + piece - 1) / piece;
 }
@@ -56,6 +65,8 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(const BoundPla
   STRAIT_ASSIGN(Lowered lowered, lower_with_ports(bound, type));
   STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(lowered.plan, std::move(lowered.loads)));
   plan->plain_bytes = lowered.plain_bytes;
+  plan->coded = is_float(type) && has_coded_edges(bound.plan);
+  plan->staging_bytes = plan->coded ? lowered.plan.staging_bytes : 0;
   plan->scratch_bytes = bound.plan.scratch_count * accumulator_size(type);
   return std::shared_ptr<const GpuPlan>(std::move(plan));
 }
@@ -182,8 +193,10 @@ Result<DevicePort*> GpuEngine::stage(const StepPorts& ports, Direction direction
   STRAIT_ASSIGN(StagedRing ring,
                 StagedRing::create(driver_, context_.get(), terms_.slots, terms_.slot_bytes));
   STRAIT_ASSIGN(DevicePort * port, add_port(ring.device_port(static_cast<uint32_t>(peer))));
-  Proxy::Duty* duty = proxy_->add(std::move(ring), sends ? ports.send : nullptr,
-                                  sends ? nullptr : ports.recv, coded);
+  const bool kernel_codes = coded && ports.lane < kPointToPointLane;
+  Proxy::Duty* duty =
+      proxy_->add(std::move(ring), sends ? ports.send : nullptr, sends ? nullptr : ports.recv,
+                  {.coded = coded, .by_kernels = kernel_codes});
   bound_[name_of(ports, direction)] = {port, duty};
   return port;
 }
@@ -209,14 +222,14 @@ Status GpuEngine::write(cuda::DevicePointer target, const void* source, size_t b
   return cuda::wait_idle(driver_, own_stream_.get(), Deadline::after_ms(terms_.timeout_ms));
 }
 
-Status GpuEngine::reserve_scratch(uint64_t bytes) {
-  if (bytes <= scratch_.bytes()) return Status();
-  STRAIT_ASSIGN(cuda::DeviceMemory larger,
-                cuda::DeviceMemory::allocate(driver_, context_.get(),
-                                             std::max<uint64_t>(bytes, 2 * scratch_.bytes()),
-                                             "partial sums"));
-  if (scratch_.bytes() > 0) retired_.push_back(std::move(scratch_));
-  scratch_ = std::move(larger);
+Status GpuEngine::reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char* purpose) {
+  if (bytes <= memory.bytes()) return Status();
+  STRAIT_ASSIGN(
+      cuda::DeviceMemory larger,
+      cuda::DeviceMemory::allocate(driver_, context_.get(),
+                                   std::max<uint64_t>(bytes, 2 * memory.bytes()), purpose));
+  if (memory.bytes() > 0) retired_.push_back(std::move(memory));
+  memory = std::move(larger);
   return Status();
 }
 

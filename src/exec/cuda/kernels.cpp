@@ -1,5 +1,7 @@
 #include "exec/cuda/kernels.hpp"
 
+#include <algorithm>
+
 #include "base/device_image.hpp"
 
 namespace strait {
@@ -16,18 +18,26 @@ constexpr char kNoImage[] = "strait-kernels";
 Result<CollectiveKernels> CollectiveKernels::load(const cuda::Driver& driver,
                                                   cuda::ContextHandle context) {
   const DeviceImages images = device_images_exec_kernels();
-  const void* image = images.empty() ? kNoImage : images.front().data;
   CollectiveKernels kernels;
-  auto module = cuda::Module::load(driver, context, image);
-  if (!module.ok() && images.empty())
-    return error(Code::kCudaError,
-                 "this library was built without kernels for GPUs: build it where nvcc is, or give "
-                 "it host memory");
-  STRAIT_TRY(module.status());
-  kernels.module_ = std::move(*module);
-  for (int type = 0; type < kDataTypeCount; ++type) {
-    const std::string name = fmt::format("strait_{}", name_of(static_cast<DataType>(type)));
-    STRAIT_ASSIGN(kernels.kernels_[static_cast<size_t>(type)], kernels.module_.kernel(name));
+  for (const std::string source : {"collectives", "coded"}) {
+    const auto found = std::ranges::find(images, source, &DeviceImage::source);
+    const void* image = found == images.end() ? kNoImage : found->data;
+    auto module = cuda::Module::load(driver, context, image);
+    if (!module.ok() && images.empty())
+      return error(Code::kCudaError,
+                   "this library was built without kernels for GPUs: build it where nvcc is, or "
+                   "give it host memory");
+    STRAIT_TRY(module.status());
+    kernels.modules_.push_back(std::move(*module));
+  }
+  for (int i = 0; i < kDataTypeCount; ++i) {
+    const auto type = static_cast<DataType>(i);
+    STRAIT_ASSIGN(kernels.plain_[static_cast<size_t>(i)],
+                  kernels.modules_[0].kernel(fmt::format("strait_{}", name_of(type))));
+    if (!is_float(type)) continue;
+    cuda::Kernel& coded = kernels.coded_[static_cast<size_t>(i)];
+    STRAIT_ASSIGN(coded, kernels.modules_[1].kernel(fmt::format("strait_coded_{}", name_of(type))));
+    STRAIT_TRY(coded.allow_shared_bytes(kCodedSharedBytes));
   }
   return kernels;
 }

@@ -1,12 +1,14 @@
-// CollectiveKernels: the kernels of collectives.cu in one context, loaded from this library's own
-// images. Movable, one owner. Loading costs milliseconds (seconds where the driver has to compile
-// PTX): once per communicator, never on the hot path.
+// CollectiveKernels: the kernels of collectives.cu and coded.cu in one context, loaded from this
+// library's own images. Movable, one owner. Loading costs milliseconds (seconds where the driver
+// has to compile PTX): once per communicator, never on the hot path.
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "base/cuda/module.hpp"
 #include "base/types.hpp"
+#include "exec/cuda/device_call.hpp"
 
 namespace strait {
 
@@ -14,11 +16,14 @@ class CollectiveKernels {
  public:
   static Result<CollectiveKernels> load(const cuda::Driver& driver, cuda::ContextHandle context);
 
-  const cuda::Kernel& of(DataType type) const { return kernels_[static_cast<size_t>(type)]; }
+  const cuda::Kernel& plain(DataType type) const { return plain_[static_cast<size_t>(type)]; }
+  // For plans with coded edges; float types only.
+  const cuda::Kernel& coded(DataType type) const { return coded_[static_cast<size_t>(type)]; }
 
  private:
-  cuda::Module module_;
-  std::array<cuda::Kernel, kDataTypeCount> kernels_;
+  std::vector<cuda::Module> modules_;
+  std::array<cuda::Kernel, kDataTypeCount> plain_;
+  std::array<cuda::Kernel, kDataTypeCount> coded_;
 };
 
 }  // namespace strait

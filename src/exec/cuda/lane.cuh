@@ -23,8 +23,7 @@ struct LaneShared {
   unsigned char* received;
   unsigned char* slot;
   uint64_t received_bytes;
-  alignas(16) unsigned char arrived[kFlaggedBytesMax];  // by the low-latency protocol
-  alignas(16) unsigned char leaving[kFlaggedBytesMax];
+  uint64_t sent_bytes;  // of a coded chunk
 };
 
 // One step of one round.
@@ -36,16 +35,18 @@ struct Piece {
   uint64_t count;
 };
 
-template <class N>
+template <class N, class Coder>
 class Lane {
  public:
   using Narrow = typename N::Narrow;
   using Value = typename N::Value;
 
-  __device__ Lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared)
+  __device__ Lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared,
+                  typename Coder::Shared& coder_shared)
       : call_(call),
         lane_(lane),
         shared_(shared),
+        coder_(call, lane, coder_shared),
         factor_(call.scalar_place != nullptr
                     ? N::read(*static_cast<const Narrow*>(call.scalar_place))
                     : N::factor(call.arithmetic.scale_float, call.arithmetic.scale_integer)) {}
@@ -76,10 +77,10 @@ class Lane {
     const bool send_flagged = shared_.send_flagged;
     if (stop) return false;
     if (recv_flagged && !receive(piece)) return false;
-    compute(piece);
+    if (!compute(piece)) return false;
     __syncthreads();
     if (send_flagged) {
-      ::strait::gpu::send_flagged(*step.send_port, shared_.leaving, narrow_bytes(piece), call_.tag);
+      ::strait::gpu::send_flagged(*step.send_port, flagged_out(), narrow_bytes(piece), call_.tag);
       __syncthreads();
     }
     if (threadIdx.x == 0) pass_on(piece, send_flagged);
@@ -88,7 +89,7 @@ class Lane {
 
   // All threads; false for all if one was told to stop.
   __device__ bool receive(const Piece& piece) {
-    const bool came = receive_flagged(call_.report, *piece.step->recv_port, shared_.arrived,
+    const bool came = receive_flagged(call_.report, *piece.step->recv_port, flagged_in(),
                                       static_cast<uint32_t>(shared_.received_bytes));
     const bool all_came = __syncthreads_and(came) != 0;
     if (!all_came && threadIdx.x == 0) fail(piece, DeviceFailure::kAborted, 0, 0);
@@ -124,9 +125,9 @@ class Lane {
     if (!arrived.ok) return false;
     if (arrived.tag != call_.tag)
       return fail(piece, DeviceFailure::kWrongTag, arrived.tag, call_.tag);
-    if (!step.recv_coded && arrived.bytes != narrow_bytes(piece))
+    if (!decodes(step) && arrived.bytes != narrow_bytes(piece))
       return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
-    shared_.received = shared_.recv_flagged ? shared_.arrived : slot_of(from);
+    shared_.received = shared_.recv_flagged ? flagged_in() : slot_of(from);
     shared_.received_bytes = arrived.bytes;
     return true;
   }
@@ -136,30 +137,95 @@ class Lane {
     const DevicePort& to = *step.send_port;
     if (!wait_for_room(call_.report, to)) return false;
     shared_.send_flagged = by_flags(piece, to, step.send_coded);
-    shared_.slot = shared_.send_flagged ? shared_.leaving : slot_of(to);
+    shared_.slot = shared_.send_flagged ? flagged_out() : slot_of(to);
     return true;
   }
 
-  // All threads.
-  __device__ void compute(const Piece& piece) {
+  __device__ static unsigned char* flagged_in() { return device::dynamic_shared(); }
+  __device__ static unsigned char* flagged_out() {
+    return device::dynamic_shared() + kFlaggedBytesMax;
+  }
+  __device__ static bool decodes(const DeviceStep& step) {
+    return Coder::kCodes && step.recv_port != nullptr && step.recv_coded;
+  }
+  __device__ static bool encodes(const DeviceStep& step) {
+    return Coder::kCodes && step.send_port != nullptr && step.send_coded;
+  }
+
+  // All threads; false for all if what arrived is damaged.
+  __device__ bool compute(const Piece& piece) {
     const DeviceStep& step = *piece.step;
-    const Operand received{.data = shared_.received};
     Operand first = operand(step.source, piece);
     Operand second = operand(step.addend, piece);
-    if (step.recv_port != nullptr) {
-      second = first.data != nullptr ? received : Operand{};
-      if (first.data == nullptr) first = received;
-    }
-    Outputs out;
-    if (step.target.buffer != DeviceBuffer::kNone) {
-      out.target = address(step.target, piece);
-      out.target_wide = N::kHasWideForm && step.target.buffer == DeviceBuffer::kScratch;
-    }
-    out.slot = shared_.slot;
+    Outputs out = outputs(piece);
     const Arithmetic<N> arithmetic{call_.arithmetic.operation, factor_,
                                    step.finish ? call_.arithmetic.divisor : 1};
-    if (is_in_place(out, first, second, arithmetic)) return;
-    combine<N>(arithmetic, out, first, second, piece.count);
+    if (step.recv_port != nullptr) {
+      const bool alone = first.data == nullptr;
+      const bool changes = !alone || arithmetic.divisor != 1;
+      // Encoded once by its owner: the chunk travels on as it came.
+      const bool forwards = decodes(step) && encodes(step) && !changes;
+      if (forwards) forward(out.slot);
+      Operand received{.data = shared_.received};
+      if (decodes(step)) {
+        if (forwards && out.target == nullptr) return true;
+        unsigned char* values =
+            !changes && out.target != nullptr && !out.target_wide ? out.target : coder_.arriving();
+        if (!decode(piece, values)) return false;
+        if (forwards) return true;
+        received.data = values;
+      }
+      second = alone ? Operand{} : received;
+      if (alone) first = received;
+    }
+    if (encodes(step)) return encode(piece, arithmetic, out, first, second);
+    if (!is_in_place(out, first, second, arithmetic))
+      combine<N>(arithmetic, out, first, second, piece.count);
+    return true;
+  }
+
+  __device__ Outputs outputs(const Piece& piece) const {
+    const DevicePlace& target = piece.step->target;
+    Outputs out;
+    out.slot = shared_.slot;
+    if (target.buffer == DeviceBuffer::kNone) return out;
+    out.target = address(target, piece);
+    out.target_wide = N::kHasWideForm && target.buffer == DeviceBuffer::kScratch;
+    return out;
+  }
+
+  __device__ void forward(unsigned char* slot) {
+    const uint64_t bytes = shared_.received_bytes;
+    const uint64_t whole = copy_vectors({.slot = slot}, shared_.received, bytes);
+    for (uint64_t i = whole + threadIdx.x; i < bytes; i += blockDim.x)
+      slot[i] = shared_.received[i];
+    if (threadIdx.x == 0) shared_.sent_bytes = bytes;
+  }
+
+  __device__ bool decode(const Piece& piece, unsigned char* values) {
+    const uint32_t fault =
+        coder_.decode(shared_.received, shared_.received_bytes, piece.count, values);
+    if (fault != 0 && threadIdx.x == 0) fail(piece, DeviceFailure::kDamaged, fault, 0);
+    __syncthreads();
+    return fault == 0;
+  }
+
+  // From where the value lies as it is on the wire, or by way of the lane's staging.
+  __device__ bool encode(const Piece& piece, const Arithmetic<N>& arithmetic, Outputs out,
+                         const Operand& first, const Operand& second) {
+    unsigned char* const slot = out.slot;
+    const bool as_it_is = second.data == nullptr && !first.wide && !first.scaled &&
+                          (N::kIsFloat || arithmetic.divisor == 1);
+    const bool in_target = out.target != nullptr && !out.target_wide;
+    const unsigned char* values = as_it_is ? first.data : in_target ? out.target : coder_.leaving();
+    out.slot = as_it_is || in_target ? nullptr : coder_.leaving();
+    if ((out.target != nullptr || out.slot != nullptr) &&
+        !is_in_place(out, first, second, arithmetic))
+      combine<N>(arithmetic, out, first, second, piece.count);
+    __syncthreads();
+    const uint32_t bytes = coder_.encode(values, piece.count, slot);
+    if (threadIdx.x == 0) shared_.sent_bytes = bytes;
+    return true;
   }
 
   // A copy of a range onto itself, as in-place calls make it.
@@ -177,7 +243,7 @@ class Lane {
       if (send_flagged)
         ++to.sequence;
       else
-        post(to, narrow_bytes(piece), call_.tag, lane_.type);
+        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), call_.tag, lane_.type);
     }
     if (step.recv_port != nullptr) release(*step.recv_port);
     device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);
@@ -221,6 +287,7 @@ class Lane {
   const DeviceCall& call_;
   const DeviceLane lane_;
   LaneShared& shared_;
+  Coder coder_;
   const Value factor_;
   uint64_t steps_done_ = 0;
 };
@@ -228,9 +295,9 @@ class Lane {
 // Where a block keeps its steps; lanes with more read them where the call has them.
 inline constexpr uint32_t kStepsShared = 96;
 
-template <class N>
+template <class N, class Coder>
 __device__ bool run_lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared,
-                         unsigned char* step_bytes) {
+                         typename Coder::Shared& coder_shared, unsigned char* step_bytes) {
   const DeviceStep* steps = call.steps + lane.first_step;
   if (lane.step_count <= kStepsShared) {
     const auto* from = reinterpret_cast<const uint64_t*>(steps);
@@ -240,20 +307,22 @@ __device__ bool run_lane(const DeviceCall& call, const DeviceLane& lane, LaneSha
     steps = reinterpret_cast<const DeviceStep*>(step_bytes);
     __syncthreads();
   }
-  const bool done = Lane<N>(call, lane, shared).run(steps);
+  const bool done = Lane<N, Coder>(call, lane, shared, coder_shared).run(steps);
   __syncthreads();
   return done;
 }
 
 // What a kernel does. The last block to end says so.
-template <class N>
+template <class N, class Coder>
 __device__ void run_call(const DeviceCall& call) {
   __shared__ LaneShared shared;
+  __shared__ typename Coder::Shared coder_shared;
   __shared__ __align__(16) unsigned char step_bytes[kStepsShared * sizeof(DeviceStep)];
   if (blockIdx.x == 0 && threadIdx.x == 0)
     device::store_relaxed(&call.report->started, device::load_relaxed(&call.report->started) + 1);
+  Coder::prepare(coder_shared);
   for (uint32_t at = blockIdx.x; at != kNoLane; at = call.lanes[at].next)
-    if (!run_lane<N>(call, call.lanes[at], shared, step_bytes)) break;
+    if (!run_lane<N, Coder>(call, call.lanes[at], shared, coder_shared, step_bytes)) break;
   if (threadIdx.x != 0) return;
   __threadfence_system();
   if (atomicAdd(call.arrivals, 1u) + 1 < gridDim.x) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codec/device.hpp"
 #include "plan/interpreter.hpp"
 
 namespace strait {
@@ -23,14 +24,18 @@ DevicePlace lower(const std::optional<Place>& place) {
 }
 
 // What is coded on either side passes through memory of the lane's own: one part for what arrives,
-// one for what leaves.
+// one for what leaves, and the coder's scratch. Bytes of one part.
 uint64_t staging_of(const Lane& lane, size_t element_bytes) {
   uint64_t count = 0;
   for (const Step& step : lane.steps)
     if (step.recv_wire == Wire::kCoded || step.send_wire == Wire::kCoded)
       count = std::max(count, std::min(step.count, lane.piece));
-  const uint64_t bytes = count * element_bytes;
-  return 2 * ((bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment);
+  return (count * element_bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+}
+
+uint64_t coder_bytes(DataType type) {
+  const uint64_t bytes = codec::encode_scratch_bytes(type) / codec::kCodecTeams;
+  return (bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
 }
 
 DeviceOperation lower(ReduceKind kind) {
@@ -60,9 +65,11 @@ LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of) {
                              .first_step = static_cast<uint32_t>(lowered.steps.size()),
                              .step_count = static_cast<uint32_t>(lane.steps.size()),
                              .staging = lowered.staging_bytes,
+                             .staging_stride = staging_of(lane, size_of(type)),
                              .next = kNoLane,
                              .type = static_cast<uint32_t>(type)});
-    lowered.staging_bytes += staging_of(lane, size_of(type));
+    const uint64_t stride = lowered.lanes.back().staging_stride;
+    if (stride > 0) lowered.staging_bytes += 2 * stride + coder_bytes(type);
     const auto port = [&](Direction direction, const Step& step, int peer) {
       return step.count == 0 || peer == kNoPeer ? nullptr : port_of(direction, i, peer);
     };

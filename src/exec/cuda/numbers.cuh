@@ -219,4 +219,13 @@ struct Whole {
   }
 };
 
+using Int8 = Whole<int8_t, uint8_t>;
+using Uint8 = Whole<uint8_t, uint8_t>;
+using Int32 = Whole<int32_t, uint32_t>;
+using Uint32 = Whole<uint32_t, uint32_t>;
+using Int64 = Whole<int64_t, uint64_t>;
+using Uint64 = Whole<uint64_t, uint64_t>;
+using Float32 = WholeFloat<float>;
+using Float64 = WholeFloat<double>;
+
 }  // namespace strait::gpu

@@ -4,13 +4,13 @@
 
 namespace strait {
 
-Proxy::Duty* Proxy::add(StagedRing ring, SendPort* send, RecvLink* recv, bool coded) {
+Proxy::Duty* Proxy::add(StagedRing ring, SendPort* send, RecvLink* recv, EdgeKind edge) {
   std::lock_guard lock(mutex_);
   Duty& duty = duties_.emplace_back();
   duty.ring = std::move(ring);
   duty.send = send;
   duty.recv = recv;
-  duty.coded = coded;
+  duty.edge = edge;
   return &duty;
 }
 
@@ -50,12 +50,17 @@ Result<bool> Proxy::pass_on(Duty& duty) {
   }
   size_t bytes = posted.bytes.size();
   const auto type = static_cast<DataType>(posted.type);
-  if (duty.coded) {
+  const bool by_kernel = duty.edge.by_kernels && is_float(type);
+  if (duty.edge.coded && !by_kernel) {
     bytes = encode_into_slot(port, *traffic_, coding_, type, posted.bytes.data(),
                              bytes / size_of(type));
   } else {
     STRAIT_CHECK(bytes <= slot.size(), "a piece fits its slot");
     std::memcpy(slot.data(), posted.bytes.data(), bytes);
+    if (by_kernel) {
+      STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(posted.bytes));
+      count_coded(port, *traffic_, chunk.count * size_of(chunk.type), bytes);
+    }
   }
   port.commit(bytes, posted.tag);
   duty.ring.release();
@@ -73,18 +78,21 @@ Result<bool> Proxy::hand_over(Duty& duty) {
   }
   const std::span<std::byte> slot = duty.ring.slot();
   size_t bytes = message.bytes.size();
-  if (duty.coded) {
-    STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message.bytes));
-    bytes = chunk.count * size_of(chunk.type);
-    if (bytes <= slot.size())
-      STRAIT_TRY(codec::decode(message.bytes, chunk.type, chunk.count, slot.data()));
+  codec::ChunkInfo chunk;
+  if (duty.edge.coded) {
+    STRAIT_ASSIGN(chunk, codec::inspect(message.bytes));
   }
+  const bool decodes = duty.edge.coded && !(duty.edge.by_kernels && is_float(chunk.type));
+  if (decodes) bytes = chunk.count * size_of(chunk.type);
   if (bytes > slot.size())
     return error(Code::kInvalidUsage,
                  "a message of {} bytes does not fit a slot of {}: all ranks need the same "
                  "STRAIT_SLOT_BYTES",
                  bytes, slot.size());
-  if (!duty.coded) std::memcpy(slot.data(), message.bytes.data(), bytes);
+  if (decodes)
+    STRAIT_TRY(codec::decode(message.bytes, chunk.type, chunk.count, slot.data()));
+  else
+    std::memcpy(slot.data(), message.bytes.data(), bytes);
   duty.ring.post(bytes, message.tag);
   duty.recv->release();
   return true;

@@ -17,12 +17,19 @@ namespace strait {
 
 class Proxy {
  public:
-  // One link in one direction. Coded: the other end is in another domain.
+  // Coded: the other end is in another domain. By kernels: chunks of float types pass as they are,
+  // since collectives code them on the GPU; sends and receives move bytes and leave it to the
+  // proxy.
+  struct EdgeKind {
+    bool coded = false;
+    bool by_kernels = false;
+  };
+  // One link in one direction.
   struct Duty {
     StagedRing ring;
     SendPort* send = nullptr;
     RecvLink* recv = nullptr;
-    bool coded = false;
+    EdgeKind edge;
     std::atomic<uint64_t> expected{0};  // messages, of all calls so far; partner: turn()
     uint64_t moved = 0;
   };
@@ -35,7 +42,7 @@ class Proxy {
   Proxy(Coding coding, TrafficCounters& traffic) : coding_(coding), traffic_(&traffic) {}
 
   // Stays where it is until the proxy goes.
-  Duty* add(StagedRing ring, SendPort* send, RecvLink* recv, bool coded);
+  Duty* add(StagedRing ring, SendPort* send, RecvLink* recv, EdgeKind edge);
   static void expect(const std::vector<Load>& loads);
 
   // Moves what can be moved, once around; returns the messages moved. The first failure of a link

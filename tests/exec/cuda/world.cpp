@@ -226,10 +226,12 @@ Status World::launch(int rank) {
                   .output = reinterpret_cast<unsigned char*>(memory.at(Buffer::kOutput, 0)),
                   .scratch = reinterpret_cast<unsigned char*>(memory.scratch.data()),
                   .staging = nullptr,
+                  .coding_mode = 0,
+                  .checksum = 0,
                   .report = &reports_[place],
                   .arrivals = &arrivals,
                   .arithmetic = lower(arithmetic_, scene_.request),
-      .scalar_place = nullptr,
+                  .scalar_place = nullptr,
                   .tag = tags_[place]};
   const std::string name = fmt::format("strait_{}", name_of(scene_.request.type));
   const simt::Kernel* kernel = simt::find_kernel(name);
@@ -237,6 +239,7 @@ Status World::launch(int rank) {
   void* arguments[] = {&call};
   return simt::run({.grid = simt::Dim3(static_cast<uint32_t>(plan.lanes.size())),
                     .block = simt::Dim3(scene_.threads),
+                    .shared_bytes = kLaneSharedBytes,
                     .name = fmt::format("{} of rank {}", name, rank)},
                    [&] { (*kernel)(arguments); }, {.deadline_ms = 30'000, .seed = scene_.seed});
 }
