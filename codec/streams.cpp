@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codec/bytes.hpp"
+#include "codec/kernels.hpp"
 
 namespace strait::codec {
 namespace {
@@ -14,19 +15,20 @@ constexpr size_t kMostLaneBytes = kTileValues / kLanes;
 }  // namespace
 
 size_t write_lengths(const uint32_t length[kLanes], uint8_t* out) {
-  const auto [shortest, longest] = std::minmax_element(length, length + kLanes);
-  const uint32_t least = *shortest, spread = *longest - least;
-  if (spread > 255) return 0;
-  const int width = std::bit_width(spread);
+  uint32_t least = length[0], most = length[0];
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    least = std::min(least, length[lane]);
+    most = std::max(most, length[lane]);
+  }
+  if (most - least > 255) return 0;
+  const auto width = static_cast<size_t>(std::bit_width(most - least));
   store<uint16_t>(out, static_cast<uint16_t>(least));
   out[2] = static_cast<uint8_t>(width);
-  for (int p = 0; p < width; ++p) {
-    uint32_t plane = 0;
-    for (size_t lane = 0; lane < kLanes; ++lane)
-      plane |= (((length[lane] - least) >> p) & 1) << lane;
-    store<uint32_t>(out + 3 + 4 * p, plane);
-  }
-  return 3 + 4 * static_cast<size_t>(width);
+  uint8_t more[kLanes];
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    more[lane] = static_cast<uint8_t>(length[lane] - least);
+  portable_kernels().pack_bits(more, kLanes, width, out + 3);
+  return 3 + width * bit_bytes(kLanes);
 }
 
 size_t write_streams(AppendLanes append_lanes, const LanePieces& pieces, uint8_t* out,

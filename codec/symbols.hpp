@@ -39,17 +39,22 @@ size_t to_pieces(const PrefixCode& code, const uint8_t* symbols, uint64_t* bits,
 void read_symbols(const SymbolRead* reads, size_t count) {
   for (const SymbolRead* read = reads; read < reads + count; ++read) {
     const uint16_t* const decoded = read->code->decoded;
-    for (size_t piece = 0; piece < kBlockValues / 4; ++piece) {
-      uint32_t& at = read->position->bit[piece % kLanes];
+    const uint8_t* const streams = read->streams;
+    uint32_t* const positions = read->position->bit;
+    uint8_t* symbols = read->symbols;
+    for (size_t piece = 0; piece < kBlockValues / 4; ++piece, symbols += 4) {
+      uint32_t at = positions[piece % kLanes], four = 0;
       uint64_t next;
-      __builtin_memcpy(&next, read->streams + at / 8, 8);
+      __builtin_memcpy(&next, streams + at / 8, 8);
       next >>= at % 8;
-      for (size_t k = 0; k < 4; ++k) {
-        const uint16_t entry = decoded[next & 255];
-        read->symbols[4 * piece + k] = static_cast<uint8_t>(entry);
-        next >>= entry >> 8;
-        at += entry >> 8;
+      for (uint32_t k = 0; k < 4; ++k) {
+        const uint32_t entry = decoded[next & 255], length = entry >> 8;
+        four |= (entry & 255) << (8 * k);
+        next >>= length;
+        at += length;
       }
+      positions[piece % kLanes] = at;
+      __builtin_memcpy(symbols, &four, 4);
     }
   }
 }
