@@ -66,16 +66,9 @@ class DeviceCoder {
 
   // Returns the chunk's bytes.
   __device__ uint32_t encode(const unsigned char* values, uint64_t count, unsigned char* chunk) {
-    const auto mode = static_cast<codec::Mode>(call_.coding_mode);
-    codec::gpu::Encoder encoder = {shared_.encode_tables,
-                                   codec::gpu::WindowLane(Cut::kExponentBits),
-                                   mode == codec::Mode::kDense};
-    codec::gpu::ChunkEncoder<Cut, Team> chunk_encoder(encoder, team_, shared_.encode, scratch_);
-    const codec::gpu::ChunkForm form = {kType, mode, call_.checksum != 0,
-                                        static_cast<uint32_t>(count)};
-    return chunk_encoder.encode(
-        codec::gpu::MemorySource<Cut::kBytes>(reinterpret_cast<const std::byte*>(values)), form,
-        true, reinterpret_cast<std::byte*>(chunk));
+    return static_cast<codec::Mode>(call_.coding_mode) == codec::Mode::kDense
+               ? encode_by<codec::gpu::Encoder<true>>(values, count, chunk)
+               : encode_by<codec::gpu::Encoder<false>>(values, count, chunk);
   }
 
   // Returns what is wrong, or 0.
@@ -92,6 +85,19 @@ class DeviceCoder {
 
  private:
   static constexpr uint32_t kBarrier = 1;
+
+  // A function of its own for each mode, so that neither takes the other's registers.
+  template <class Encoder>
+  __device__ __attribute__((noinline)) uint32_t encode_by(const unsigned char* values,
+                                                          uint64_t count, unsigned char* chunk) {
+    const Encoder encoder = {shared_.encode_tables};
+    codec::gpu::ChunkEncoder<Cut, Team, Encoder> chunk_encoder(encoder, team_, shared_.encode,
+                                                               scratch_);
+    const codec::gpu::ChunkForm form = {kType, static_cast<codec::Mode>(call_.coding_mode),
+                                        call_.checksum != 0, static_cast<uint32_t>(count)};
+    codec::gpu::MemorySource<Cut::kBytes> source(reinterpret_cast<const std::byte*>(values));
+    return chunk_encoder.encode(source, form, true, reinterpret_cast<std::byte*>(chunk));
+  }
 
   __device__ static void clear(uint32_t* words, uint32_t count) {
     for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) words[i] = 0;
