@@ -1,7 +1,5 @@
 #include "comm/bootstrap_wire.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -84,7 +82,7 @@ Status Unpacker::status() {
   return Status(static_cast<Code>(code), std::move(message));
 }
 
-FrameChannel::FrameChannel(UniqueFd fd, const net::Hash& session, End end)
+FrameChannel::FrameChannel(net::Stream fd, const net::Hash& session, End end)
     : fd_(std::move(fd)), session_(session), end_(end) {}
 
 net::Hash FrameChannel::hash_of(End sender, uint64_t sequence, const Header& header,
@@ -111,8 +109,7 @@ Status FrameChannel::send(FrameType type, std::span<const std::byte> body) {
 
 Status FrameChannel::flush() {
   while (wants_write()) {
-    const ssize_t count =
-        ::send(fd_.get(), output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
+    const ssize_t count = fd_.send(std::span<const std::byte>(output_).subspan(sent_));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return Status();
     if (count < 0) return system_error("the connection was closed").at("bootstrap");
@@ -126,9 +123,11 @@ Status FrameChannel::flush() {
 Result<bool> FrameChannel::fill(std::span<std::byte> target) {
   while (received_ < target.size()) {
     const auto rest = target.subspan(received_);
-    const ssize_t count = recv(fd_.get(), rest.data(), rest.size(), 0);
+    const ssize_t count = fd_.receive(rest);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return false;
+    if (const std::string problem = count < 0 ? fd_.problem() : ""; !problem.empty())
+      return error(Code::kRemoteError, "encrypted bytes were changed on their way ({})", problem);
     if (count <= 0) return error(Code::kRemoteError, "the connection was closed");
     received_ += static_cast<size_t>(count);
   }

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "base/status.hpp"
 #include "comm/agreement.hpp"
 #include "comm/bootstrap_members.hpp"
 #include "transport/net/handshake.hpp"
+#include "transport/net/stream.hpp"
 
 namespace strait {
 
@@ -86,7 +86,7 @@ class FrameChannel {
 
   enum class End { kRank, kRoot };
 
-  FrameChannel(UniqueFd fd, const net::Hash& session, End end);
+  FrameChannel(net::Stream fd, const net::Hash& session, End end);
 
   int fd() const { return fd_.get(); }
   // Queues a frame and sends what the connection takes now.
@@ -110,7 +110,7 @@ class FrameChannel {
   // True when `target` is filled up to its end.
   Result<bool> fill(std::span<std::byte> target);
 
-  UniqueFd fd_;
+  net::Stream fd_;
   net::Hash session_;
   End end_;
   uint64_t sent_frames_ = 0;

@@ -30,7 +30,7 @@ OpenTransport tcp_with(const std::string& name, const std::string& value) {
 class TcpLink : public ::testing::Test {
  protected:
   // A peer that speaks the handshake and then whatever the test likes.
-  UniqueFd dial_as_zero(const tcp::LinkNote& note) {
+  net::Stream dial_as_zero(const tcp::LinkNote& note) {
     net::Destination destination{
         .candidates = {*net::Address::parse(first_address(one_.transport().address()))},
         .service = {one_.context().comm_key, net::Service::kLink, 1},
@@ -52,7 +52,7 @@ class TcpLink : public ::testing::Test {
   }
 
   Status status_after(const std::vector<std::byte>& bytes) {
-    const UniqueFd fd = dial_as_zero(note_of(kSpec));
+    const net::Stream fd = dial_as_zero(note_of(kSpec));
     auto recv = one_.transport().accept("", kSpec, soon());
     EXPECT_TRUE(recv.ok()) << recv.status().message();
     EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -167,7 +167,7 @@ TEST_F(TcpLink, FramesThatCannotBeAreRefused) {
 TEST_F(TcpLink, GarbageAfterAGoodMessageFailsOnlyThen) {
   std::vector<std::byte> bytes = header_bytes({.bytes = 8});
   bytes.resize(bytes.size() + 8 + 100, std::byte{0x5a});
-  const UniqueFd fd = dial_as_zero(note_of(kSpec));
+  const net::Stream fd = dial_as_zero(note_of(kSpec));
   auto recv = one_.transport().accept("", kSpec, soon());
   ASSERT_TRUE(recv.ok());
   ASSERT_GT(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
@@ -181,7 +181,7 @@ TEST_F(TcpLink, GarbageAfterAGoodMessageFailsOnlyThen) {
 TEST_F(TcpLink, CutInTheMiddleOfAMessageIsNoEnd) {
   std::vector<std::byte> bytes = header_bytes({.bytes = 100});
   bytes.resize(bytes.size() + 10);
-  UniqueFd fd = dial_as_zero(note_of(kSpec));
+  net::Stream fd = dial_as_zero(note_of(kSpec));
   auto recv = one_.transport().accept("", kSpec, soon());
   ASSERT_TRUE(recv.ok());
   ASSERT_GT(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);

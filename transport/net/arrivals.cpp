@@ -24,10 +24,12 @@ void Arrivals::take(UniqueFd fd) {
   if (arrivals_.size() >= kMost) close(arrivals_.begin(), "too many connections are waiting");
   const uint64_t number = ++last_number_;
   const int raw_fd = fd.get();
+  Result<Stream> stream = Stream::over(std::move(fd), Side::kListener, process_key());
+  if (!stream.ok()) return log_warn("closed a connection: {}", stream.status().message());
   Arrival& arrival = arrivals_[number];
   arrival.local = local_address(raw_fd);
   arrival.remote = remote_address(raw_fd);
-  arrival.fd = std::move(fd);
+  arrival.fd = std::move(*stream);
   const Status added =
       reactor_->add(raw_fd, EPOLLIN, [this, number](uint32_t) { on_readable(number); });
   if (!added.ok()) {
@@ -54,10 +56,15 @@ bool Arrivals::on_bytes(Place place) {
                                 : std::as_writable_bytes(std::span(&greeting, 1));
   const auto rest = target.subspan(arrival.received);
   // Exactly the message awaited: what follows the proof belongs to the service.
-  const ssize_t count = recv(arrival.fd.get(), rest.data(), rest.size(), 0);
+  const ssize_t count = arrival.fd.receive(rest);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (count <= 0) {
-    close(place, "it hung up before it had proved itself");
+    const std::string problem = arrival.fd.problem();
+    if (!problem.empty()) arrival.fd.discard();  // the caller gets to see TLS's own words
+    close(place, problem.empty() ? "it hung up before it had proved itself"
+                                 : fmt::format("its encryption is not that of this process ({}): "
+                                               "call ncclSetEncryption with one key everywhere",
+                                               problem));
     return false;
   }
   arrival.received += static_cast<size_t>(count);
@@ -96,7 +103,7 @@ bool Arrivals::on_greeting(Place place) {
   Answer answer;
   answer.nonce = arrival.handshake.answer_nonce;
   answer.hash = handshake_hash(arrival.secret, "listener", arrival.handshake);
-  if (send(arrival.fd.get(), &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer) {
+  if (arrival.fd.send(std::as_bytes(std::span(&answer, 1))) != sizeof answer) {
     close(place, "it does not take our answer");
     return false;
   }
@@ -128,8 +135,7 @@ void Arrivals::refuse(Place place, Verdict verdict, const std::string& reason) {
   Answer answer;
   answer.verdict = verdict;
   // Best effort: the caller also understands that the connection closes.
-  [[maybe_unused]] const ssize_t sent =
-      send(place->second.fd.get(), &answer, sizeof answer, MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t sent = place->second.fd.send(std::as_bytes(std::span(&answer, 1)));
   close(place, reason);
 }
 

@@ -23,7 +23,7 @@ class Arrivals {
 
  private:
   struct Arrival {
-    UniqueFd fd;
+    Stream fd;
     Address local;
     Address remote;
     uint64_t timer = 0;

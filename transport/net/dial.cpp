@@ -20,9 +20,10 @@ constexpr int64_t kAttemptMs = 10'000;
 // One address being tried.
 struct Attempt {
   Address address;
-  UniqueFd fd;
+  Stream fd;
   Deadline limit;
-  bool connected = false;  // the greeting is sent, the answer awaited
+  bool connected = false;
+  bool greeted = false;  // the greeting is sent, the answer awaited
   size_t received = 0;
   Answer answer;
   Handshake handshake;
@@ -73,14 +74,16 @@ class Race {
   void start() {
     Attempt attempt{
         .address = candidates_[next_++],
-        .fd = UniqueFd(),
+        .fd = Stream(),
         .limit = Deadline::at_ns(std::min(deadline_.at_ns(), now_ns() + kAttemptMs * 1'000'000)),
         .answer = {},
         .handshake = {}};
     next_start_ns_ = now_ns() + kStaggerNs;
     Result<UniqueFd> fd = open_socket(attempt.address.family);
     if (!fd.ok()) return note(attempt, fd.status().message(), false);
-    attempt.fd = std::move(*fd);
+    Result<Stream> stream = Stream::over(std::move(*fd), Side::kCaller, key_);
+    if (!stream.ok()) return note(attempt, stream.status().message(), false);
+    attempt.fd = std::move(*stream);
     sockaddr_storage storage;
     const socklen_t length = attempt.address.to(&storage);
     if (connect(attempt.fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 &&
@@ -119,21 +122,23 @@ class Race {
       if (problem != 0)
         note_errno(attempt, problem);
       else
-        greet(attempt);
+        introduce(attempt);
       return false;
     }
+    // An encrypted connection must hear from the other side first.
+    if (!attempt.greeted) return greet(attempt), false;
     auto rest = std::as_writable_bytes(std::span(&attempt.answer, 1)).subspan(attempt.received);
-    const ssize_t count = recv(attempt.fd.get(), rest.data(), rest.size(), 0);
+    const ssize_t count = attempt.fd.receive(rest);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (count <= 0) {
-      note(attempt, "it closed the connection during the handshake", true);
+      note_hung_up(attempt);
       return false;
     }
     attempt.received += static_cast<size_t>(count);
     return attempt.received == sizeof(Answer) && prove(attempt);
   }
 
-  void greet(Attempt& attempt) {
+  void introduce(Attempt& attempt) {
     Greeting& greeting = attempt.handshake.greeting;
     greeting.service = destination_.service.service;
     greeting.key = destination_.service.key;
@@ -143,8 +148,25 @@ class Race {
     fill_random(greeting.nonce);
     attempt.connected = true;
     tune_socket(attempt.fd.get());
-    if (send(attempt.fd.get(), &greeting, sizeof greeting, MSG_NOSIGNAL) != sizeof greeting)
-      note(attempt, "it closed the connection during the handshake", true);
+    greet(attempt);
+  }
+
+  void greet(Attempt& attempt) {
+    const auto bytes = std::as_bytes(std::span(&attempt.handshake.greeting, 1));
+    const ssize_t sent = attempt.fd.send(bytes);
+    attempt.greeted = sent == static_cast<ssize_t>(bytes.size());
+    if (!attempt.greeted && !(sent < 0 && errno == EAGAIN)) note_hung_up(attempt);
+  }
+
+  void note_hung_up(Attempt& attempt) {
+    const std::string problem = attempt.fd.problem();
+    std::string reason = "it closed the connection during the handshake";
+    if (!problem.empty()) reason += fmt::format(" ({})", problem);
+    if (attempt.fd.encrypted())
+      reason += "; call ncclSetEncryption with one key in every process";
+    else if (attempt.received == 0)
+      reason += "; if it calls ncclSetEncryption, every process must";
+    note(attempt, reason, true);
   }
 
   bool prove(Attempt& attempt) {
@@ -161,8 +183,7 @@ class Race {
     else if (!equal_hash(expected, attempt.answer.hash))
       reason = "its process does not know the communicator's secret";
     const Proof proof{handshake_hash(secret_, "caller", attempt.handshake)};
-    if (reason.empty() &&
-        send(attempt.fd.get(), &proof, sizeof proof, MSG_NOSIGNAL) != sizeof proof)
+    if (reason.empty() && attempt.fd.send(std::as_bytes(std::span(&proof, 1))) != sizeof proof)
       reason = "it closed the connection during the handshake";
     if (reason.empty()) return true;
     note(attempt, reason, true);
@@ -201,6 +222,7 @@ class Race {
   const Destination& destination_;
   std::span<const std::byte> secret_;
   Deadline deadline_;
+  const std::shared_ptr<const TlsKey> key_ = process_key();
   std::vector<Address> candidates_;
   size_t next_ = 0;
   int64_t next_start_ns_ = 0;

@@ -21,7 +21,7 @@ struct Destination {
 };
 
 struct Connection {
-  UniqueFd fd;  // non-blocking
+  Stream fd;  // non-blocking
   Address local;
   Address remote;
   Hash session{};

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "base/status.hpp"
 #include "transport/net/address.hpp"
 #include "transport/net/handshake.hpp"
+#include "transport/net/stream.hpp"
 
 namespace strait::net {
 
@@ -32,7 +32,7 @@ struct ServiceKey {
 
 // A connection that has proved itself; its bytes after the proof are still unread. Non-blocking.
 struct Caller {
-  UniqueFd fd;
+  Stream fd;
   Address local;
   Address remote;
   int rank = 0;

@@ -1,7 +1,5 @@
 #include "transport/tcp/frame.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -31,10 +29,8 @@ Status connection_ended(const LinkSpec& spec, int peer, const std::string& remot
                spec.destination, spec.lane);
 }
 
-void send_reason(int fd, const Status& why) {
-  const std::vector<std::byte> frame = reason_frame(why);
-  [[maybe_unused]] const ssize_t sent =
-      send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+void send_reason(net::Stream& stream, const Status& why) {
+  [[maybe_unused]] const ssize_t sent = stream.send(reason_frame(why));
 }
 
 }  // namespace strait::tcp

@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "transport/net/handshake.hpp"
+#include "transport/net/stream.hpp"
 #include "transport/transport.hpp"
 
 namespace strait::tcp {
@@ -48,6 +49,6 @@ Status peer_reason(int peer, std::span<const std::byte> text);
 Status connection_ended(const LinkSpec& spec, int peer, const std::string& remote, int number);
 // Sends it without waiting; a peer that cannot take it learns of the failure when the connection
 // closes.
-void send_reason(int fd, const Status& why);
+void send_reason(net::Stream& stream, const Status& why);
 
 }  // namespace strait::tcp

@@ -1,6 +1,5 @@
 #include "transport/tcp/frame_reader.hpp"
 
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -28,15 +27,18 @@ std::optional<FrameReader::Outcome> FrameReader::receive(std::span<std::byte> fi
   *count = 0;
   // The last call got less than it asked for: nothing is left, and asking again would only cost.
   if (drained_) return Outcome::kDrained;
-  iovec pieces[] = {{first.data(), first.size()}, {second.data(), second.size()}};
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = second.empty() ? 1 : 2;
+  const iovec pieces[] = {{first.data(), first.size()}, {second.data(), second.size()}};
   ssize_t got = 0;
   do {
-    got = recvmsg(fd_.get(), &message, MSG_DONTWAIT);
+    got = fd_.receive(std::span(pieces).first(second.empty() ? 1 : 2));
   } while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) return Outcome::kDrained;
+  if (const std::string problem = got < 0 ? fd_.problem() : ""; !problem.empty()) {
+    failure_ =
+        error(Code::kRemoteError, "the encrypted bytes of rank {} were changed on their way ({})",
+              peer_, problem);
+    return Outcome::kFailed;
+  }
   if (got <= 0) {
     ended_errno_ = got < 0 ? errno : 0;
     ended_in_frame_ = header_received_ > 0;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "transport/tcp/reason_reader.hpp"
 #include "transport/tcp/slot_memory.hpp"
 
@@ -42,10 +41,11 @@ class FrameReader {
     kFailed,   // failure() says why
   };
 
-  FrameReader(UniqueFd fd, size_t index, size_t stride, Inbox* inbox, int peer)
+  FrameReader(net::Stream fd, size_t index, size_t stride, Inbox* inbox, int peer)
       : fd_(std::move(fd)), inbox_(inbox), peer_(peer), next_(index), stride_(stride) {}
 
   int fd() const { return fd_.get(); }
+  net::Stream& stream() { return fd_; }
   // Reads on; `delivered` counts the messages that became complete.
   Outcome read(size_t* delivered);
   bool has_room() const { return inbox_->has_room(next_); }
@@ -63,7 +63,7 @@ class FrameReader {
   std::optional<Outcome> read_reason();
   bool check_header();
 
-  UniqueFd fd_;
+  net::Stream fd_;
   Inbox* inbox_;
   int peer_;
   uint64_t next_;    // sequence number of the message that comes next here

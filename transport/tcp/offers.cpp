@@ -10,16 +10,16 @@ namespace {
 
 constexpr uint16_t kConnectionsMax = 64;
 
-void refuse(const Offer& offer, const Status& why) {
-  for (const UniqueFd& fd : offer.fds)
-    if (fd) send_reason(fd.get(), why);
+void refuse(Offer& offer, const Status& why) {
+  for (net::Stream& fd : offer.fds)
+    if (fd) send_reason(fd, why);
 }
 
 }  // namespace
 
 Offers::~Offers() {
-  for (const auto& [name, offers] : offers_)
-    for (const Offer& offer : offers)
+  for (auto& [name, offers] : offers_)
+    for (Offer& offer : offers)
       refuse(offer, error(Code::kRemoteError, "closed before it accepted link {}->{} lane {}",
                           name.first, rank_, name.second));
 }

@@ -17,7 +17,7 @@ namespace strait::tcp {
 struct Offer {
   LinkNote note;
   net::Address remote;
-  std::vector<UniqueFd> fds;  // by index
+  std::vector<net::Stream> fds;  // by index
   size_t present = 0;
 
   bool complete() const { return present == fds.size(); }

@@ -1,13 +1,11 @@
 #include "transport/tcp/reason_reader.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 
 namespace strait::tcp {
 
-ReasonReader::Outcome ReasonReader::read(int fd) {
+ReasonReader::Outcome ReasonReader::read(net::Stream& stream) {
   while (true) {
     FrameHeader header;
     std::memcpy(&header, buffer_.data(), sizeof header);
@@ -18,7 +16,7 @@ ReasonReader::Outcome ReasonReader::read(int fd) {
     }
     const size_t wanted = sizeof header + (complete_header ? header.bytes : 0);
     if (complete_header && received_ == wanted) return Outcome::kReason;
-    const ssize_t count = recv(fd, buffer_.data() + received_, wanted - received_, MSG_DONTWAIT);
+    const ssize_t count = stream.receive(std::span(buffer_).subspan(received_, wanted - received_));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return Outcome::kMore;
     if (count == 0) errno = 0;

@@ -14,7 +14,7 @@ class ReasonReader {
   enum class Outcome { kMore, kReason, kClosed };
 
   // kClosed leaves errno as recv() set it, 0 at the end of the stream.
-  Outcome read(int fd);
+  Outcome read(net::Stream& stream);
   std::span<const std::byte> text() const;
 
  private:

@@ -74,7 +74,7 @@ class TcpRecvLink final : public RecvLink {
 
   void abort(const Status& why) override {
     if (!failure_.set(why)) return;
-    for (const Connection& connection : connections_) send_reason(connection.reader.fd(), why);
+    for (Connection& connection : connections_) send_reason(connection.reader.stream(), why);
     doorbell_->ring();
   }
 
@@ -141,7 +141,7 @@ class TcpRecvLink final : public RecvLink {
         break;
       case FrameReader::Outcome::kFailed:
         if (!failure_.set(connection.reader.failure())) break;
-        send_reason(connection.reader.fd(), connection.reader.failure());
+        send_reason(connection.reader.stream(), connection.reader.failure());
         doorbell_->ring();
         break;
     }

@@ -1,7 +1,6 @@
 #include "transport/tcp/send_link.hpp"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +26,7 @@ class TcpSendLink final : public SendLink {
         doorbell_(parts.doorbell),
         memory_(std::move(memory)),
         busy_(parts.spec.slots) {
-    for (UniqueFd& fd : parts.fds) {
+    for (net::Stream& fd : parts.fds) {
       Connection connection;
       connection.next = connections_.size();
       connection.fd = std::move(fd);
@@ -109,7 +108,7 @@ class TcpSendLink final : public SendLink {
 
  private:
   struct Connection {
-    UniqueFd fd;
+    net::Stream fd;
     uint64_t next = 0;   // sequence number of the frame being written
     size_t written = 0;  // bytes of it
     bool waits_for_room = false;
@@ -117,6 +116,11 @@ class TcpSendLink final : public SendLink {
     ReasonReader reason;
     net::RateMeter meter;
   };
+
+  // Part of its next frame may be on the way.
+  static bool has_begun(const Connection& connection) {
+    return connection.written > 0 || connection.fd.begun();
+  }
 
   size_t frame_bytes(uint64_t sequence) {
     FrameHeader header;
@@ -129,7 +133,7 @@ class TcpSendLink final : public SendLink {
     while (true) {
       // After a failure only a frame that has begun is finished, so that the reason can follow it.
       const uint64_t end = !failure_.failed() ? committed_.load(std::memory_order_relaxed)
-                                              : connection.next + (connection.written > 0 ? 1 : 0);
+                                              : connection.next + (has_begun(connection) ? 1 : 0);
       iovec pieces[kFramesPerCall];
       size_t count = 0;
       size_t total = 0;
@@ -140,10 +144,7 @@ class TcpSendLink final : public SendLink {
         total += pieces[count++].iov_len;
       }
       if (count == 0) break;
-      msghdr message{};
-      message.msg_iov = pieces;
-      message.msg_iovlen = count;
-      const ssize_t sent = sendmsg(connection.fd.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t sent = connection.fd.send(std::span<const iovec>(pieces, count));
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0 && errno != EAGAIN) return on_broken(connection, errno);
       if (sent > 0) finish_frames(connection, static_cast<size_t>(sent));
@@ -152,8 +153,7 @@ class TcpSendLink final : public SendLink {
     watch(connection, false);
     if (reason_.empty() || connection.reason_sent) return;
     connection.reason_sent = true;
-    [[maybe_unused]] const ssize_t sent =
-        send(connection.fd.get(), reason_.data(), reason_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    [[maybe_unused]] const ssize_t sent = connection.fd.send(reason_);
   }
 
   void finish_frames(Connection& connection, size_t sent) {
@@ -182,7 +182,7 @@ class TcpSendLink final : public SendLink {
   void on_event(Connection& connection, uint32_t events) {
     std::lock_guard lock(mutex_);
     if ((events & ~uint32_t{EPOLLOUT}) != 0) {
-      const ReasonReader::Outcome outcome = connection.reason.read(connection.fd.get());
+      const ReasonReader::Outcome outcome = connection.reason.read(connection.fd);
       if (outcome == ReasonReader::Outcome::kReason) fail(reason_of_peer(connection));
       if (outcome == ReasonReader::Outcome::kClosed) fail(closed(errno));
       // Nothing more can come of this connection; its events would repeat for ever.
@@ -194,7 +194,7 @@ class TcpSendLink final : public SendLink {
   // A write failed. The peer may have said why before it closed; the reactor retires the
   // connection.
   void on_broken(Connection& connection, int number) {
-    if (connection.reason.read(connection.fd.get()) == ReasonReader::Outcome::kReason)
+    if (connection.reason.read(connection.fd) == ReasonReader::Outcome::kReason)
       return fail(reason_of_peer(connection));
     fail(closed(number));
   }

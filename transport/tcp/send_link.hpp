@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/doorbell.hpp"
-#include "base/fd.hpp"
 #include "base/reactor.hpp"
 #include "transport/link.hpp"
 #include "transport/net/address.hpp"
+#include "transport/net/stream.hpp"
 #include "transport/transport.hpp"
 
 namespace strait::tcp {
@@ -18,8 +18,8 @@ namespace strait::tcp {
 // What both ends of a link are made of.
 struct LinkParts {
   LinkSpec spec;
-  std::vector<UniqueFd> fds;  // the connections, in order
-  net::Address remote;        // for people
+  std::vector<net::Stream> fds;  // the connections, in order
+  net::Address remote;           // for people
   std::shared_ptr<Reactor> reactor;
   Doorbell* doorbell = nullptr;
 };

@@ -71,7 +71,7 @@ class TcpTransport final : public Transport {
     tcp::LinkParts parts = parts_of(spec);
     parts.remote = offer.remote;
     parts.fds = std::move(offer.fds);
-    for (const UniqueFd& fd : parts.fds)
+    for (const net::Stream& fd : parts.fds)
       net::set_traffic_class(fd.get(), context_.config.traffic_class);
     return tcp::make_recv_link(std::move(parts));
   }
