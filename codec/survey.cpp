@@ -9,11 +9,20 @@
 namespace strait::codec {
 namespace {
 
+constexpr size_t kAhead = 4;  // blocks
+
 bool all_full(const Shape& shape, const Kernels& kernels, const BlockParts& parts) {
   for (size_t p = 0; p < shape.byte_planes(); ++p)
     if (choose_plane(kernels, parts.split_to[p], kBlockValues).mode != PlaneMode::kFull)
       return false;
   return true;
+}
+
+// What is read and written some blocks later, in lines of the cache.
+void fetch_ahead(const uint8_t* values, size_t value_bytes, const uint8_t* planes,
+                 size_t plane_bytes) {
+  for (size_t at = 0; at < value_bytes; at += 64) __builtin_prefetch(values + at);
+  for (size_t at = 0; at < plane_bytes; at += 64) __builtin_prefetch(planes + at, 1);
 }
 
 }  // namespace
@@ -30,7 +39,10 @@ void cut_full_block(const Shape& shape, const Kernels& kernels, const void* valu
 void TileSurvey::take(const Shape& shape, const Kernels& kernels, const uint8_t* values,
                       size_t blocks, uint8_t* planes, BlockParts& parts) {
   blocks_ = blocks;
+  const size_t value_bytes = kBlockValues * shape.value_bytes;
   for (size_t block = 0; block < blocks; ++block) {
+    fetch_ahead(values + kAhead * value_bytes, value_bytes,
+                planes + kAhead * full_plane_bytes(shape), full_plane_bytes(shape));
     parts.exponent = exponents(block);
     certain_[block] = !all_equal(values, shape.value_bytes, kBlockValues);
     if (certain_[block]) {
@@ -38,7 +50,7 @@ void TileSurvey::take(const Shape& shape, const Kernels& kernels, const uint8_t*
       certain_[block] = all_full(shape, kernels, parts);
     }
     if (certain_[block]) kernels.survey(exponents(block), block, counts_);
-    values += kBlockValues * shape.value_bytes;
+    values += value_bytes;
     planes += full_plane_bytes(shape);
   }
   kernels.choose_tables(counts_, shape.exponent_bits, choices_);
