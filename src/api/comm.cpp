@@ -141,7 +141,8 @@ STRAIT_API(ncclResult_t, CommCount, (const ncclComm_t comm, int* count)) {
 }
 
 STRAIT_API(ncclResult_t, CommCuDevice, (const ncclComm_t comm, int* device)) {
-  return query("ncclCommCuDevice", comm, device, [](const Communicator& c) { return c.device().ordinal; });
+  return query("ncclCommCuDevice", comm, device,
+               [](const Communicator& c) { return c.device().ordinal; });
 }
 
 STRAIT_API(ncclResult_t, CommUserRank, (const ncclComm_t comm, int* rank)) {

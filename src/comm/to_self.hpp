@@ -1,4 +1,5 @@
-// Sends and receives of a rank with itself: they pair within their batch, in order. Pure.
+// Sends and receives of a rank with itself: they pair within their batch, in order, and become
+// copies that whoever runs the batch makes. Pure functions; any thread; one small allocation.
 #pragma once
 
 #include <cstddef>
