@@ -121,4 +121,26 @@ class AddSink {
   MemorySink<kBytes> sink_;
 };
 
+// Values in memory plus those of another source.
+template <DataType kType, class Source>
+class AddSource {
+ public:
+  static constexpr int kBytes = shape_of(kType).value_bytes;
+
+  __device__ AddSource(const void* values, Source& source) : own_(values), source_(source) {}
+
+  template <bool kFull>
+  __device__ __forceinline__ void read(uint32_t first, uint32_t n, Block<kBytes>& block) {
+    Block<kBytes> own;
+    own_.template read<kFull>(first, n, own);
+    source_.template read<kFull>(first, n, block);
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) RowSum<kType>::add_to(block.word[r], own.word[r]);
+  }
+
+ private:
+  MemorySource<kBytes> own_;
+  Source& source_;
+};
+
 }  // namespace strait::codec::gpu

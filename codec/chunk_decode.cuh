@@ -5,19 +5,11 @@
 // thread of the team calls together.
 #pragma once
 
-#include "codec/chunk_form.cuh"
+#include "codec/chunk_open.cuh"
 #include "codec/tile_read.cuh"
 #include "codec/values.cuh"
 
 namespace strait::codec::gpu {
-
-// What is wrong with a chunk; the numbers are for messages.
-enum class Fault : uint32_t {
-  kNone = 0,
-  kHeader = 1,  // no header of this version, or its check does not match
-  kForm = 2,    // another type or count than expected, or a length that does not fit
-  kTile = 3,    // a tile does not hold what it says
-};
 
 template <int kWarps>
 struct DecodeShared {
@@ -38,41 +30,22 @@ class ChunkDecoder {
   template <class Sink>
   __device__ Fault decode(const std::byte* chunk, uint32_t room, const ChunkForm& form, bool coded,
                           const Sink& sink) const {
-    uint4 header = {};
-    Fault fault = check_header(chunk, room, header);
-    if (fault != Fault::kNone) return fault;
-    const auto mode = static_cast<Mode>(header.x >> 16 & 0x7F);
-    const uint32_t payload = header.z, raw_bytes = form.count * Cut::kBytes;
-    const bool is_coded = mode == Mode::kFast || mode == Mode::kDense;
-    if (header.x >> 24 != static_cast<uint32_t>(form.type) || header.y != form.count ||
-        (is_coded && !coded) || (!is_coded && payload != (mode == Mode::kRaw ? raw_bytes : 0)))
-      return Fault::kForm;
+    const OpenedChunk opened = open_chunk(team_, shared_.reduced, chunk, room, form, coded);
+    if (opened.fault != Fault::kNone) return opened.fault;
     if (form.count == 0) return Fault::kNone;
     const std::byte* const values = chunk + kHeaderBytes;
     bool sound = true;
-    if (mode == Mode::kRaw)
+    if (opened.mode == Mode::kRaw)
       copy(MemorySource<Cut::kBytes>(values), form.count, sink);
-    else if (mode == Mode::kZero)
+    else if (opened.mode == Mode::kZero)
       copy(ZeroSource<Cut::kBytes>(), form.count, sink);
     else
-      sound = decode_tiles(values, payload, form.count, mode == Mode::kFast, sink);
+      sound =
+          decode_tiles(values, opened.payload_bytes, form.count, opened.mode == Mode::kFast, sink);
     return team_sum(team_, shared_.reduced, !sound) == 0 ? Fault::kNone : Fault::kTile;
   }
 
  private:
-  __device__ Fault check_header(const std::byte* chunk, uint32_t room, uint4& header) const {
-    if (room < kHeaderBytes) return Fault::kHeader;
-    header = device::load16(chunk);
-    const uint32_t mode = header.x >> 16 & 0x7F;
-    if ((header.x & 0xFFFF) != (kMagic | uint32_t{kVersion} << 8) ||
-        mode > static_cast<uint32_t>(Mode::kDense) || header.z > room - kHeaderBytes)
-      return Fault::kHeader;
-    uint32_t check = scrambled(header.x, 0) + scrambled(header.y, 1) + scrambled(header.z, 2);
-    if ((header.x >> 16 & kPayloadChecked) != 0)
-      check += team_sum(team_, shared_.reduced, check_part(team_, chunk, header.z));
-    return check == header.w ? Fault::kNone : Fault::kHeader;
-  }
-
   template <class Source, class Sink>
   __device__ void copy(const Source& source, uint32_t count, const Sink& sink) const {
     const uint32_t step = Team::kWarps * static_cast<uint32_t>(kBlockValues);

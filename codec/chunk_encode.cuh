@@ -38,8 +38,7 @@ class ChunkEncoder {
   // Returns the chunk's bytes, to all threads. The chunk starts at a multiple of 16 and has room
   // for the values and the header. `coded`: the type has an exponent.
   template <class Source>
-  __device__ uint32_t encode(const Source& source, const ChunkForm& form, bool coded,
-                             std::byte* chunk) {
+  __device__ uint32_t encode(Source& source, const ChunkForm& form, bool coded, std::byte* chunk) {
     const uint32_t raw_bytes = form.count * Cut::kBytes;
     const bool tried = coded && form.mode >= Mode::kFast && raw_bytes >= kLeastCoded;
     uint32_t payload = 0;
@@ -70,7 +69,7 @@ class ChunkEncoder {
  private:
   // Returns the payload's bytes, or 0 when they would not be fewer than the values'.
   template <class Source>
-  __device__ uint32_t encode_tiles(const Source& source, uint32_t count, uint32_t raw_bytes,
+  __device__ uint32_t encode_tiles(Source& source, uint32_t count, uint32_t raw_bytes,
                                    std::byte* payload) {
     uint32_t used = table_bytes(count);
     if (used >= raw_bytes) return 0;
@@ -91,7 +90,7 @@ class ChunkEncoder {
 
   // The values as they are. Returns whether this thread saw a bit that is not zero.
   template <class Source>
-  __device__ bool copy(const Source& source, uint32_t count, std::byte* payload) const {
+  __device__ bool copy(Source& source, uint32_t count, std::byte* payload) const {
     const MemorySink<Cut::kBytes> sink(payload);
     uint32_t any = 0;
     const uint32_t step = Team::kWarps * static_cast<uint32_t>(kBlockValues);

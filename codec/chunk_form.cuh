@@ -13,6 +13,7 @@ struct ChunkForm {
   Mode mode;       // the most that is tried
   bool checksum;   // cover the payload
   uint32_t count;  // values
+  uint32_t value_bytes;
 };
 
 inline constexpr uint32_t kHeaderBytes = static_cast<uint32_t>(kChunkOverhead);

@@ -15,7 +15,7 @@ __device__ __forceinline__ void decode_jobs(const DecodeJob* jobs, uint32_t coun
   const TeamPlace place;
   each_job(place, jobs, count, [&](const DecodeJob& job) {
     const ChunkDecoder<Cut<kType>, KernelTeam> chunk(tables, place.team, shared[place.of_block]);
-    const ChunkForm form = {job.type, Mode::kDense, false, job.count};
+    const ChunkForm form = {job.type, Mode::kDense, false, job.count, Cut<kType>::kBytes};
     const Fault fault = chunk.decode(static_cast<const std::byte*>(job.chunk), job.chunk_bytes,
                                      form, job.type == kType, Sink(job.values));
     if (place.team.thread() == 0) *job.fault = static_cast<uint32_t>(fault);

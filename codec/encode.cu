@@ -41,9 +41,10 @@ __device__ __forceinline__ void encode_jobs(const EncodeJob* jobs, uint32_t coun
   each_job(place, jobs, count, [&](const EncodeJob& job) {
     ChunkEncoder<KernelCut, KernelTeam, Encoder<kDense>> chunk(encoder, place.team,
                                                                shared[place.of_block], scratch);
-    const ChunkForm form = {job.type, job.mode, job.checksum, job.count};
-    const uint32_t bytes = chunk.encode(MemorySource<KernelCut::kBytes>(job.values), form,
-                                        job.type == kType, static_cast<std::byte*>(job.chunk));
+    const ChunkForm form = {job.type, job.mode, job.checksum, job.count, KernelCut::kBytes};
+    MemorySource<KernelCut::kBytes> source(job.values);
+    const uint32_t bytes =
+        chunk.encode(source, form, job.type == kType, static_cast<std::byte*>(job.chunk));
     if (place.team.thread() == 0) *job.chunk_bytes = bytes;
   });
 }

@@ -51,7 +51,7 @@ class TileEncoder {
   // The n values from number `first` of the source's. Returns the tile's bytes, or 0 when they
   // exceed the room.
   template <class Source>
-  __device__ uint32_t encode(const Source& source, uint32_t first, uint32_t n, std::byte* tile,
+  __device__ uint32_t encode(Source& source, uint32_t first, uint32_t n, std::byte* tile,
                              uint32_t room) {
     tile_ = tile;
     room_ = room;
@@ -108,7 +108,7 @@ class TileEncoder {
   }
 
   template <bool kFull, class Source>
-  __device__ __forceinline__ void take(const Source& source, uint32_t first, uint32_t count,
+  __device__ __forceinline__ void take(Source& source, uint32_t first, uint32_t count,
                                        Block<Cut::kBytes>& columns, BlockCode& code) {
     source.template read<kFull>(first, count, columns);
 #pragma unroll
@@ -117,7 +117,7 @@ class TileEncoder {
   }
 
   template <class Source>
-  __device__ __forceinline__ bool code_round(const Source& source, uint32_t first, uint32_t count,
+  __device__ __forceinline__ bool code_round(Source& source, uint32_t first, uint32_t count,
                                              uint32_t block) {
     Block<Cut::kBytes> columns;
     BlockCode code;

@@ -113,6 +113,38 @@ std::vector<Decoded> device_decode(DataType type, std::span<const std::vector<st
   return decoded;
 }
 
+std::vector<Relayed> device_relay(DataType type, std::span<const std::vector<std::byte>> chunks,
+                                  std::span<const uint8_t> own, const Options& options) {
+  const auto count = static_cast<uint32_t>(own.size() / size_of(type));
+  GuardedBytes values(own.size());
+  std::memcpy(values.data(), own.data(), own.size());
+  std::vector<std::unique_ptr<GuardedBytes>> inputs, outputs;
+  std::vector<uint32_t> faults(chunks.size(), ~0u), sizes(chunks.size());
+  std::vector<DecodeJob> from;
+  std::vector<EncodeJob> to;
+  for (const std::vector<std::byte>& chunk : chunks) {
+    inputs.push_back(std::make_unique<GuardedBytes>(chunk.size()));
+    std::memcpy(inputs.back()->data(), chunk.data(), chunk.size());
+    outputs.push_back(std::make_unique<GuardedBytes>(bound(type, count)));
+    from.push_back({inputs.back()->data(), values.data(), &faults[from.size()],
+                    static_cast<uint32_t>(chunk.size()), count, type});
+    to.push_back({nullptr, outputs.back()->data(), &sizes[to.size()], count, type, options.mode,
+                  options.checksum});
+  }
+  GuardedBytes scratch(kBlocks * encode_scratch_bytes(DataType::kFloat32));
+  const DecodeJob* first_from = from.data();
+  const EncodeJob* first_to = to.data();
+  auto jobs = static_cast<uint32_t>(from.size());
+  std::byte* scratch_start = scratch.data();
+  void* arguments[] = {&first_from, &first_to, &jobs, &scratch_start};
+  launch({}, options.mode == Mode::kDense ? "relay_dense_" : "relay_fast_", type,
+         kEncodeSharedBytes, arguments);
+  std::vector<Relayed> relayed;
+  for (size_t i = 0; i < from.size(); ++i)
+    relayed.push_back({faults[i], {outputs[i]->data(), outputs[i]->data() + sizes[i]}});
+  return relayed;
+}
+
 std::vector<std::byte> host_encode(DataType type, std::span<const uint8_t> values,
                                    const Options& options) {
   const size_t count = values.size() / size_of(type);

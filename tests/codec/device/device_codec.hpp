@@ -57,6 +57,15 @@ std::vector<Decoded> device_decode(DataType type, std::span<const std::vector<st
                                    size_t count, size_t offset = 0, const Kernel& kernel = {},
                                    std::span<const uint8_t> before = {});
 
+struct Relayed {
+  uint32_t fault;
+  std::vector<std::byte> chunk;
+};
+
+// Decodes each chunk, adds `own`, and encodes the sums, in one pass (bfloat16 and float).
+std::vector<Relayed> device_relay(DataType type, std::span<const std::vector<std::byte>> chunks,
+                                  std::span<const uint8_t> own, const Options& options);
+
 std::vector<std::byte> host_encode(DataType type, std::span<const uint8_t> values,
                                    const Options& options);
 

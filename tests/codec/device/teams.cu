@@ -32,9 +32,10 @@ __device__ __forceinline__ void encode_with_teams(const EncodeJob* jobs, uint32_
     const EncodeJob& job = jobs[i];
     ChunkEncoder<Cut<kType>, Team<kWarps>, Encoder<kDense>> chunk(encoder, team, shared[of_block],
                                                                   scratch);
-    const uint32_t bytes = chunk.encode(MemorySource<Cut<kType>::kBytes>(job.values),
-                                        {job.type, job.mode, job.checksum, job.count},
-                                        job.type == kType, static_cast<std::byte*>(job.chunk));
+    MemorySource<Cut<kType>::kBytes> source(job.values);
+    const uint32_t bytes =
+        chunk.encode(source, {job.type, job.mode, job.checksum, job.count, Cut<kType>::kBytes},
+                     job.type == kType, static_cast<std::byte*>(job.chunk));
     if (team.thread() == 0) *job.chunk_bytes = bytes;
   }
 }
@@ -49,8 +50,8 @@ __device__ __forceinline__ void decode_with_teams(const DecodeJob* jobs, uint32_
     const DecodeJob& job = jobs[i];
     const ChunkDecoder<Cut<kType>, Team<kWarps>> chunk(kDecodeTables, team, shared[of_block]);
     const Fault fault = chunk.decode(static_cast<const std::byte*>(job.chunk), job.chunk_bytes,
-                                     {job.type, Mode::kDense, false, job.count}, job.type == kType,
-                                     MemorySink<Cut<kType>::kBytes>(job.values));
+                                     {job.type, Mode::kDense, false, job.count, Cut<kType>::kBytes},
+                                     job.type == kType, MemorySink<Cut<kType>::kBytes>(job.values));
     if (team.thread() == 0) *job.fault = static_cast<uint32_t>(fault);
   }
 }
