@@ -118,13 +118,19 @@ inline void read_codes(const uint8_t* planes, size_t width, __m512i codes[kVecto
   }
 }
 
-// What is read and written four blocks later: the processor's own prefetching starts anew with
-// every page, and stops while a reduction goes on between two reads.
-inline void fetch_ahead(const uint8_t* planes, const uint8_t* values, size_t v) {
-  constexpr size_t kBlocks = 4, kPlanes = kBlockValues + 3 * kStride;
-  __builtin_prefetch(planes + kBlocks * kPlanes + v * kPlanes / kVectors);
-  __builtin_prefetch(values + kBlocks * 2 * kBlockValues + 128 * v, 1);
-  __builtin_prefetch(values + kBlocks * 2 * kBlockValues + 128 * v + 64, 1);
+// What is read and written four blocks later, where so many follow: the processor's own prefetching
+// starts anew with every page, and stops while a reduction goes on between two reads.
+constexpr size_t kFetchAhead = 4;
+
+inline void fetch_planes(const uint8_t* planes) {
+  constexpr size_t kPlanes = kBlockValues + 3 * kStride;
+  for (size_t at = 0; at < kPlanes; at += 64)
+    __builtin_prefetch(planes + kFetchAhead * kPlanes + at);
+}
+
+inline void fetch_values(const uint8_t* values) {
+  for (size_t at = 0; at < 2 * kBlockValues; at += 64)
+    __builtin_prefetch(values + kFetchAhead * 2 * kBlockValues + at, 1);
 }
 
 // Returns how many escapes there are.
@@ -139,7 +145,6 @@ inline size_t decode_usual_block(const uint8_t* planes, size_t width, uint8_t to
     const __m512i exponents =
         _mm512_mask_expand_epi8(_mm512_sub_epi8(set(top), codes[v]), escapes, load64(list + taken));
     join_bfloat16(load64(planes + 64 * v), exponents, values + 128 * v);
-    fetch_ahead(planes, values, v);
     taken += ones(escapes);
   }
   return taken;
@@ -156,7 +161,6 @@ inline size_t decode_symbols(const uint8_t* planes, const uint8_t* symbols, uint
         _mm512_maskz_sub_epi8(_mm512_cmpneq_epi8_mask(symbol, set(kSymbolZero)), set(top), symbol);
     const __m512i exponents = _mm512_mask_expand_epi8(near, escapes, load64(list + taken));
     join_bfloat16(load64(planes + 64 * v), exponents, values + 128 * v);
-    fetch_ahead(planes, values, v);
     taken += ones(escapes);
   }
   return taken;
@@ -165,6 +169,8 @@ inline size_t decode_symbols(const uint8_t* planes, const uint8_t* symbols, uint
 size_t decode_usual(const BlockRecord* records, size_t blocks, UsualParts& from, uint8_t* values) {
   for (size_t block = 0; block < blocks; ++block, values += 2 * kBlockValues) {
     const BlockRecord& record = records[block];
+    fetch_planes(from.planes);
+    if (block + kFetchAhead < blocks) fetch_values(values);
     const size_t width = usual_width(record);
     const auto top = static_cast<uint8_t>(record.top);
     size_t escapes = 0;
