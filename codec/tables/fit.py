@@ -265,7 +265,8 @@ def file_histograms(path):
         exponents = np.frombuffer(data, np.uint16).astype(int) >> 10 & 31
     else:
         exponents = np.frombuffer(data, np.uint32).astype(int) >> 23 & 255
-    return np.array(histograms(exponents)), np.frombuffer(data, np.uint32) if kind == 'F32' else None
+    words = np.frombuffer(data, np.uint32) if kind == 'F32' else None
+    return np.array(histograms(exponents)), words
 
 
 def own_entropy(blocks):

@@ -1,5 +1,5 @@
-// codec_perf: how small and how fast, ours beside memcpy and the codecs that Debian has, all on the
-// same chunks in one run on one core.
+// codec_perf: how small and how fast, ours beside memcpy, the codecs that Debian has and, once
+// perf/codec_perf/setup_zipnn has been run, ZipNN, all on the same chunks in one run on one core.
 //
 //   codec_perf                                   4 MiB of normal values of every type
 //   codec_perf FILE.safetensors ...              the tensors of files, those of one type together
