@@ -33,19 +33,10 @@ add_library(strait_flags INTERFACE)
 target_compile_options(strait_flags INTERFACE -Wall -Wextra -Wshadow -Werror
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 
-# {fmt}: its compiled part once, where we know how to make it; header-only costs seconds in every object.
-find_path(FMT_INCLUDE fmt/core.h REQUIRED)
-file(STRINGS ${FMT_INCLUDE}/fmt/core.h fmt_version REGEX "define FMT_VERSION 9")
-if(fmt_version)
-  add_library(strait_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cpp)
-  target_link_libraries(strait_flags INTERFACE strait_fmt)
-else()
-  target_compile_definitions(strait_flags INTERFACE FMT_HEADER_ONLY=1)
-endif()
-
 target_include_directories(strait_flags INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(strait_flags INTERFACE Threads::Threads)
+include(${CMAKE_CURRENT_LIST_DIR}/StraitNeeds.cmake)
 
 # strait_folder(NAME): one object library strait_NAME of every .cpp below this folder.
 function(strait_folder name)

@@ -19,7 +19,7 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT "${archives}" MATCHES "\\.so
   add_custom_target(nccl_static ALL DEPENDS ${archive})
   install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 else()
-  message(STATUS "without static libsodium and xxhash, or under a sanitizer, there is no libnccl_static.a")
+  message(STATUS "without a static libsodium, or under a sanitizer, there is no libnccl_static.a")
 endif()
 
 install(TARGETS nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

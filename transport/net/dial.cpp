@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "transport/net/reach.hpp"
 #include "transport/net/socket.hpp"
 
 namespace strait::net {
@@ -79,6 +80,7 @@ class Race {
         .answer = {},
         .handshake = {}};
     next_start_ns_ = now_ns() + kStaggerNs;
+    if (!within_reach(attempt.address)) return note(attempt, "no loopback address", true);
     Result<UniqueFd> fd = open_socket(attempt.address.family);
     if (!fd.ok()) return note(attempt, fd.status().message(), false);
     Result<Stream> stream = Stream::over(std::move(*fd), Side::kCaller, key_);
@@ -215,8 +217,8 @@ class Race {
 
   Status failure() const {
     if (reasons_.empty()) return error(Code::kRemoteError, "there is no address to connect to");
-    return error(all_definite_ ? Code::kRemoteError : Code::kTimeout, "cannot connect to {}",
-                 reasons_);
+    return error(all_definite_ ? Code::kRemoteError : Code::kTimeout, "cannot connect to {}{}{}",
+                 reasons_, kOneHost ? "; " : "", kOneHost ? kOneHostReason : "");
   }
 
   const Destination& destination_;

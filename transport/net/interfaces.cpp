@@ -8,6 +8,8 @@
 #include <memory>
 #include <string_view>
 
+#include "transport/net/reach.hpp"
+
 namespace strait::net {
 namespace {
 
@@ -102,7 +104,7 @@ Result<std::vector<Interface>> read_interfaces() {
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr) continue;
     const auto address = Address::from(entry->ifa_addr);
-    if (!address) continue;
+    if (!address || !within_reach(*address)) continue;
     const unsigned flags = entry->ifa_flags;
     result.push_back({.name = entry->ifa_name,
                       .address = address->with_port(0),

@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "base/reactor.hpp"
 #include "transport/net/arrivals.hpp"
+#include "transport/net/reach.hpp"
 #include "transport/net/socket.hpp"
 
 namespace strait::net {
@@ -130,6 +131,7 @@ UniqueFd listen_at(const Address& address) {
 
 // On every address of this host, of both families where there is IPv6.
 UniqueFd listen_anywhere(uint16_t port) {
+  if (kOneHost) return listen_at({.family = AF_INET, .bytes = {127, 0, 0, 1}, .port = port});
   UniqueFd fd = listen_at({.family = AF_INET6, .port = port});
   if (!fd && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
     fd = listen_at({.family = AF_INET, .port = port});
@@ -182,6 +184,9 @@ Result<UniqueFd> listen_in(const std::string& port_range) {
 }
 
 Result<UniqueFd> listen_exactly(const Address& address) {
+  if (!within_reach(address))
+    return error(Code::kInvalidUsage, "{} is no loopback address: {}", address.text(),
+                 kOneHostReason);
   const Deadline release = Deadline::after_ms(kReleaseMs);
   while (true) {
     UniqueFd fd = listen_at(address);
