@@ -41,7 +41,7 @@ function(strait_cuda_kernels target)
       file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${target} ${CMAKE_BINARY_DIR}/ptxas/${target})
       add_custom_command(OUTPUT ${image} ${report} DEPENDS ${path}
         COMMAND ${PROJECT_SOURCE_DIR}/tools/cmake/nvcc_image ${report} ${image} ${path} ${STRAIT_NVCC} -std=c++20 -O3
-          --expt-relaxed-constexpr -Werror all-warnings -lineinfo -Xptxas -v ${STRAIT_CUDA_ARCHITECTURES}
+          --expt-relaxed-constexpr -Werror all-warnings -Xptxas -v -Xfatbin -compress-all ${STRAIT_CUDA_ARCHITECTURES}
           -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src
         DEPFILE ${image}.d COMMENT "nvcc ${target}/${name}" VERBATIM)
       set(symbol strait_image_${target}_${name})
