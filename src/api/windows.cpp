@@ -70,6 +70,7 @@ Status register_window(ncclComm_t comm, void* buffer, size_t bytes, ncclWindow_t
   if (handle->comm->device().gpu) return wrong;
   Making making;
   making.first = false;
+  making.in_turn = handle->comm.get();
   if (!handle->progress->blocking()) making.background = handle->progress;
   making.run = [made = handle->comm, comm, buffer, bytes, out, wrong]() -> Status {
     STRAIT_ASSIGN(const uint32_t number,

@@ -92,6 +92,29 @@ Status run_beside(const std::vector<std::function<Status()>>& jobs) {
   return failed == results.end() ? Status() : *failed;
 }
 
+// The jobs of the makings; those that run in turn are one job, which goes through all of them even
+// where one fails, as the other ranks do.
+std::vector<std::pair<std::shared_ptr<Progress>, std::function<Status()>>> take_turns(
+    std::vector<Making> makings) {
+  std::vector<std::pair<std::shared_ptr<Progress>, std::function<Status()>>> jobs;
+  std::map<const Communicator*, size_t> place;
+  for (Making& making : makings) {
+    const auto known = place.find(making.in_turn);
+    if (making.in_turn == nullptr || known == place.end()) {
+      if (making.in_turn != nullptr) place[making.in_turn] = jobs.size();
+      jobs.emplace_back(std::move(making.background), std::move(making.run));
+      continue;
+    }
+    auto& job = jobs[known->second].second;
+    job = [before = std::move(job), then = std::move(making.run)] {
+      Status first = before();
+      Status second = then();
+      return first.ok() ? second : first;
+    };
+  }
+  return jobs;
+}
+
 // The batch runs once all its streams have come to it; returns what opens when it is done.
 template <class Batch>
 Result<std::shared_ptr<std::latch>> enqueue(std::shared_ptr<Batch> batch) {
@@ -177,8 +200,8 @@ Status Group::check_makings() const {
 Status Group::launch_makings(std::vector<Making> makings) {
   std::vector<std::function<Status()>> here;
   std::map<std::shared_ptr<Progress>, std::vector<std::function<Status()>>> beside;
-  for (Making& making : makings)
-    (making.background ? beside[making.background] : here).push_back(std::move(making.run));
+  for (auto& [background, run] : take_turns(std::move(makings)))
+    (background ? beside[background] : here).push_back(std::move(run));
   Status begun;
   for (auto& [progress, work] : beside) {
     const Status status = progress->start([work = std::move(work)] { return run_beside(work); });

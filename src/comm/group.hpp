@@ -19,6 +19,8 @@ struct Making {
   std::function<void(const Status& why)> give_up;  // in place of run(): tells who waits for it
   std::shared_ptr<Progress> background;            // null: complete before the group ends
   bool first = true;                               // not from a parent
+  // Those that name the same one run one after the other, in the order of their calls.
+  const Communicator* in_turn = nullptr;
 };
 
 class Group {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <latch>
 #include <numeric>
 
@@ -186,6 +187,44 @@ TEST(Windows, AGroupPutsBeforeItWaits) {
     EXPECT_EQ(ncclCommWindowDeregister(comm, nullptr), ncclSuccess);
     EXPECT_EQ(ncclMemFree(memory), ncclSuccess);
   });
+}
+
+// A thread of several ranks opens several windows of each in one group: they pair in the order of
+// the calls, on every rank.
+TEST(Windows, SeveralOpenInOneGroup) {
+  constexpr int kRanks = 3, kWindows = 4;
+  std::array<ncclComm_t, kRanks> comms{};
+  ASSERT_EQ(ncclCommInitAll(comms.data(), kRanks, nullptr), ncclSuccess);
+  std::array<std::array<void*, kWindows>, kRanks> memory{};
+  std::array<std::array<ncclWindow_t, kWindows>, kRanks> names{};
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (size_t rank = 0; rank < kRanks; ++rank)
+    for (size_t i = 0; i < kWindows; ++i) {
+      // Of other sizes each, so that a wrong pair does not fit.
+      const size_t bytes = 4096 * (i + 1);
+      ASSERT_EQ(ncclMemAlloc(&memory[rank][i], bytes), ncclSuccess);
+      ASSERT_EQ(ncclCommWindowRegister(comms[rank], memory[rank][i], bytes, &names[rank][i],
+                                       NCCL_WIN_COLL_SYMMETRIC),
+                ncclSuccess);
+    }
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  for (size_t i = 0; i < kWindows; ++i) {
+    const int value = 100 + static_cast<int>(i);
+    ncclWaitSignalDesc_t wait = {1, 0, 0, 0};
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    ASSERT_EQ(ncclPutSignal(&value, 1, ncclInt, 1, names[0][i], 4096 * (i + 1) - sizeof(int), 0, 0,
+                            0, comms[0], nullptr),
+              ncclSuccess);
+    ASSERT_EQ(ncclWaitSignal(1, &wait, comms[1], nullptr), ncclSuccess);
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+    EXPECT_EQ(static_cast<int*>(memory[1][i])[1024 * (i + 1) - 1], value);
+  }
+  for (size_t rank = 0; rank < kRanks; ++rank) {
+    for (size_t i = 0; i < kWindows; ++i)
+      EXPECT_EQ(ncclCommWindowDeregister(comms[rank], names[rank][i]), ncclSuccess);
+    EXPECT_EQ(ncclCommDestroy(comms[rank]), ncclSuccess);
+    for (void* block : memory[rank]) EXPECT_EQ(ncclMemFree(block), ncclSuccess);
+  }
 }
 
 TEST(Windows, SignalsNeedNoWindowWhereTheyAreSetUpEagerly) {
