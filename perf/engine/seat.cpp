@@ -2,20 +2,7 @@
 
 #include <strait.h>
 
-// The programs also run on a library of an older level, which has none of these.
-#pragma weak ncclCommRegister
-#pragma weak ncclCommDeregister
-#pragma weak ncclCommWindowRegister
-#pragma weak ncclCommWindowDeregister
-
 namespace strait::perf {
-namespace {
-
-Status absent(const char* function) {
-  return error(Code::kInvalidUsage, "this library has no {}; leave out -R", function);
-}
-
-}  // namespace
 
 Status told(const char* call, ncclResult_t result) {
   if (result == ncclSuccess) return {};
@@ -58,13 +45,11 @@ Status Seat::make_buffers(size_t bytes) {
 }
 
 Status Seat::register_buffers() {
-  if (ncclCommRegister == nullptr) return absent("ncclCommRegister");
   STRAIT_TRY(told("ncclCommRegister", ncclCommRegister(comm_, send_, bytes_, &handles_[0])));
   return told("ncclCommRegister", ncclCommRegister(comm_, recv_, bytes_, &handles_[1]));
 }
 
 Status Seat::open_windows() {
-  if (ncclCommWindowRegister == nullptr) return absent("ncclCommWindowRegister");
   void* const buffers[2] = {send_, recv_};
   for (int i = 0; i < 2; ++i)
     STRAIT_TRY(told(
