@@ -6,6 +6,7 @@
 #include "codec/tables/tables.hpp"
 
 namespace strait::codec {
+
 // Byte planes below the highest that the record tells of; the two lowest of a float may be in the
 // low streams instead.
 constexpr size_t first_plane(const Shape& shape, const BlockRecord& record) {
