@@ -76,7 +76,7 @@ class DeviceCoder {
                              unsigned char* values) const {
     const codec::gpu::ChunkDecoder<Cut, Team> decoder(shared_.decode_tables, team_, shared_.decode);
     const codec::gpu::ChunkForm form = {kType, codec::Mode::kDense, false,
-                                        static_cast<uint32_t>(count)};
+                                        static_cast<uint32_t>(count), Cut::kBytes};
     const codec::gpu::Fault fault = decoder.decode(
         reinterpret_cast<const std::byte*>(chunk), static_cast<uint32_t>(bytes), form, true,
         codec::gpu::MemorySink<Cut::kBytes>(reinterpret_cast<std::byte*>(values)));
@@ -94,7 +94,8 @@ class DeviceCoder {
     codec::gpu::ChunkEncoder<Cut, Team, Encoder> chunk_encoder(encoder, team_, shared_.encode,
                                                                scratch_);
     const codec::gpu::ChunkForm form = {kType, static_cast<codec::Mode>(call_.coding_mode),
-                                        call_.checksum != 0, static_cast<uint32_t>(count)};
+                                        call_.checksum != 0, static_cast<uint32_t>(count),
+                                        Cut::kBytes};
     codec::gpu::MemorySource<Cut::kBytes> source(reinterpret_cast<const std::byte*>(values));
     return chunk_encoder.encode(source, form, true, reinterpret_cast<std::byte*>(chunk));
   }
