@@ -8,15 +8,23 @@
 #include "api/handle.hpp"
 #include "api/reduction.hpp"
 #include "api/result.hpp"
+#include "base/mapped.hpp"
 #include "comm/group.hpp"
 
 namespace strait::api {
 namespace {
 
-Status check_buffer(const char* name, const void* pointer, uint64_t elements) {
-  if (pointer != nullptr || elements == 0) return Status();
-  return error(Code::kInvalidArgument, "{} is NULL but {} elements are needed there", name,
-               elements);
+Status check_buffer(const Communicator& comm, const char* name, const void* pointer,
+                    uint64_t elements, size_t element_bytes) {
+  if (elements == 0) return Status();
+  if (pointer == nullptr)
+    return error(Code::kInvalidArgument, "{} is NULL but {} elements are needed there", name,
+                 elements);
+  const bool looks = comm.config().check_pointers == 1 && !comm.device().gpu;
+  if (!looks || is_mapped(pointer, elements * element_bytes)) return Status();
+  return error(Code::kInvalidArgument,
+               "{} is {}, but there is no memory for {} elements of {} bytes", name, pointer,
+               elements, element_bytes);
 }
 
 // More than a process can address: such a count is a mistake, and its bytes may not fit 64 bits.
@@ -51,10 +59,11 @@ Result<Operation> check(const Arguments& arguments, const CallConfig& config, Ha
   STRAIT_ASSIGN(const Reduction reduction, find_reduction(arguments.op, request.type, handle));
   request.reduce = reduction.kind;
   STRAIT_TRY(check_count(request, comm.rank_count()));
-  STRAIT_TRY(check_buffer("sendbuff", arguments.input,
-                          input_count(request, comm.rank(), comm.rank_count())));
-  STRAIT_TRY(check_buffer("recvbuff", arguments.output,
-                          output_count(request, comm.rank(), comm.rank_count())));
+  const size_t element_bytes = size_of(request.type);
+  STRAIT_TRY(check_buffer(comm, "sendbuff", arguments.input,
+                          input_count(request, comm.rank(), comm.rank_count()), element_bytes));
+  STRAIT_TRY(check_buffer(comm, "recvbuff", arguments.output,
+                          output_count(request, comm.rank(), comm.rank_count()), element_bytes));
   Operation operation = make_operation(request, comm.rank_count(), reduction.scalar.data(),
                                        arguments.input, arguments.output);
   operation.wires = config.wires;

@@ -49,7 +49,9 @@ Communicator::Communicator(Parts parts)
   gpu_->engine().serve(coding_of({}), traffic_, [this](const Status& why) { fail(why); });
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+  if (rma_) rma_->close();
+}
 
 std::shared_ptr<Communicator> Communicator::make(Parts parts) {
   auto made = std::make_shared<Communicator>(std::move(parts));
@@ -315,6 +317,9 @@ Status Communicator::open_rma() {
   Rma::Terms terms{.rank = parts_.rank,
                    .routes = parts_.routes,
                    .lane = parts_.band * kLanesPerBand + kRmaLane,
+                   .slots = static_cast<uint32_t>(std::max<int64_t>(config.slots, 2)),
+                   .slot_bytes = static_cast<size_t>(config.slot_bytes),
+                   .group = derive_secret(parts_.kin.secret, "one-sided calls"),
                    .contexts = static_cast<int>(std::max<int64_t>(config.rma_contexts, 1)),
                    .signals = static_cast<int>(std::max<int64_t>(config.rma_signals, 1)),
                    .timeout_ms = wait_ms(config),

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <system_error>
 
 namespace strait {
 namespace {
 
+// Copied under the lock of the window at once.
+constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr int64_t kAcceptTurnMs = 100;
 constexpr int64_t kAgentTurnMs = 200;
 constexpr uint32_t kTag = 0x52'4d'41'31;
@@ -20,6 +23,17 @@ struct Header {
   int32_t signal = -1;  // -1: more pieces follow
 };
 
+// Of this process, by communicator and rank.
+struct Neighbours {
+  std::mutex mutex;
+  std::map<std::pair<Secret, int>, std::weak_ptr<Rma>> all;
+};
+
+Neighbours& neighbours() {
+  static Neighbours& table = *new Neighbours();  // agents may outlive static objects
+  return table;
+}
+
 }  // namespace
 
 Rma::Rma(Terms terms)
@@ -29,13 +43,22 @@ Rma::Rma(Terms terms)
 }
 
 Rma::~Rma() {
-  ending_.store(true);
-  terms_.doorbell->ring();
+  close();
+}
+
+void Rma::close() {
+  if (!ending_.exchange(true)) terms_.doorbell->ring();
   if (agent_.joinable()) agent_.join();
+  std::lock_guard lock(neighbours().mutex);
+  neighbours().all.erase({terms_.group, terms_.rank});
 }
 
 Result<std::shared_ptr<Rma>> Rma::open(Terms terms, Deadline deadline) {
   auto rma = std::make_shared<Rma>(std::move(terms));
+  {
+    std::lock_guard lock(neighbours().mutex);
+    neighbours().all[{rma->terms_.group, rma->terms_.rank}] = rma;
+  }
   STRAIT_TRY(rma->connect(deadline));
   try {
     rma->agent_ = std::thread([self = rma.get()] { self->serve(); });
@@ -82,7 +105,10 @@ Status Rma::connect(Deadline deadline) {
 
 Status Rma::run(const std::vector<RmaCall>& calls) {
   for (const RmaCall& call : calls)
-    if (!call.is_wait()) STRAIT_TRY(call.to.peer == terms_.rank ? write_here(call) : send(call));
+    if (!call.is_wait()) {
+      const auto target = neighbour(call.to.peer);
+      STRAIT_TRY(target ? write(call, *target) : send(call));
+    }
   for (const RmaCall& call : calls)
     if (call.is_wait())
       STRAIT_TRY(board_.wait(call.waits, Deadline::after_ms(terms_.timeout_ms),
@@ -97,11 +123,21 @@ Status Rma::why_not(int peer) {
   return other.gone;
 }
 
-Status Rma::write_here(const RmaCall& call) {
-  if (call.bytes > 0)
-    STRAIT_TRY(
-        windows_.write(call.window, call.offset, {call.source, static_cast<size_t>(call.bytes)}));
-  board_.add(call.to);
+// Empty: the peer is in another process or domain, or has gone; its link knows.
+std::shared_ptr<Rma> Rma::neighbour(int peer) const {
+  const auto& transport = terms_.routes[static_cast<size_t>(peer)].transport;
+  if (peer != terms_.rank && transport->name() != "inproc") return nullptr;
+  std::lock_guard lock(neighbours().mutex);
+  const auto found = neighbours().all.find({terms_.group, peer});
+  return found == neighbours().all.end() ? nullptr : found->second.lock();
+}
+
+Status Rma::write(const RmaCall& call, Rma& target) {
+  for (uint64_t done = 0; done < call.bytes; done += kPieceBytes) {
+    const uint64_t piece = std::min(call.bytes - done, kPieceBytes);
+    STRAIT_TRY(target.windows_.write(call.window, call.offset + done, {call.source + done, piece}));
+  }
+  target.board_.add({.peer = terms_.rank, .context = call.to.context, .index = call.to.index});
   return Status();
 }
 

@@ -5,8 +5,9 @@
 //   rank 3: put(window 7, signal 0)              rank 5's agent: copies into window 7, then
 //     header | bytes  ->  link, in pieces   ->   adds signal 0 of rank 3 when the last piece is in
 //
-// Bytes cross the link once, with a copy into a slot and one out of it. What one rank sends to
-// another stays in its order. Owned by the communicator, made when a first window is registered;
+// Bytes cross the link once, with a copy into a slot and one out of it. Between threads of a
+// process the caller writes into the window itself, with one copy and no agent. What one rank sends
+// to another stays in its order. Owned by the communicator, made when a first window is registered;
 // calls may come from any thread.
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "base/doorbell.hpp"
 #include "comm/connections.hpp"
 #include "comm/signal_board.hpp"
+#include "comm/unique_id.hpp"
 #include "comm/window_table.hpp"
 
 namespace strait {
@@ -35,7 +37,8 @@ class Rma {
     std::vector<PeerRoute> routes;
     int lane = 0;  // of all its links
     uint32_t slots = 2;
-    size_t slot_bytes = 64 << 10;
+    size_t slot_bytes = 0;
+    Secret group{};  // the communicator's, by which ranks of a process find each other
     int contexts = 1;
     int signals = 1;
     int64_t timeout_ms = 0;  // without any progress
@@ -61,6 +64,8 @@ class Rma {
   void end();
   // Nothing is on its way, and all that was sent has left this process.
   bool idle() const;
+  // Ends the agent, before what it uses ends. Neighbours may still be writing.
+  void close();
   // Ends every wait and every link.
   void stop(const Status& why);
   uint64_t memory_bytes() const;
@@ -78,7 +83,9 @@ class Rma {
   Status connect(Deadline deadline);
   LinkSpec spec(int source, int destination) const;
   Status send(const RmaCall& call);
-  Status write_here(const RmaCall& call);
+  // Into a window of this process, its own rank's or another one's.
+  Status write(const RmaCall& call, Rma& target);
+  std::shared_ptr<Rma> neighbour(int peer) const;
   Result<std::span<std::byte>> await_slot(Peer& peer);
   void serve();
   bool take_all(int rank);

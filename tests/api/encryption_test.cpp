@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <latch>
+
 #include "tests/api/world.hpp"
 
 namespace strait::test {
@@ -58,11 +60,13 @@ TEST_F(Encryption, AnAbortIsToldThroughIt) {
   const Environment environment(Settings{{"STRAIT_TRANSPORTS", "tcp"}});
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::latch both_done(2);  // an abort does not wait for what peers still read
   on_threads(2, [&](int rank) {
     ncclComm_t comm = nullptr;
     ASSERT_EQ(ncclCommInitRank(&comm, 2, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
     int value = 1;
     EXPECT_EQ(ncclAllReduce(&value, &value, 1, ncclInt, ncclSum, comm, nullptr), ncclSuccess);
+    both_done.arrive_and_wait();
     if (rank == 1) {
       EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
       return;

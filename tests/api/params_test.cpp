@@ -140,6 +140,20 @@ TEST(Params, DumpListsThemAll) {
   EXPECT_THAT(text, AllOf(HasSubstr("NCCL_DEBUG=WARN "), HasSubstr("STRAIT_SLOTS=4 ")));
 }
 
+TEST(Params, PointersAreLookedAtWhereThatIsAskedFor) {
+  run_world(1, {{"NCCL_CHECK_POINTERS", "1"}}, [](int, ncclComm_t comm) {
+    std::vector<float> values(1000, 2);
+    auto* const wild = reinterpret_cast<float*>(0x1000);
+    EXPECT_EQ(ncclAllReduce(wild, values.data(), 1000, ncclFloat, ncclSum, comm, nullptr),
+              ncclInvalidArgument);
+    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("there is no memory for 1000 elements"));
+    EXPECT_EQ(ncclAllReduce(values.data(), wild, 1000, ncclFloat, ncclSum, comm, nullptr),
+              ncclInvalidArgument);
+    EXPECT_EQ(ncclAllReduce(values.data(), values.data(), 1000, ncclFloat, ncclSum, comm, nullptr),
+              ncclSuccess);
+  });
+}
+
 TEST(Params, DebugSettingsCanBeReadAgain) {
   const std::string path = testing::TempDir() + "strait_reset_debug.log";
   std::remove(path.c_str());

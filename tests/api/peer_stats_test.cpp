@@ -22,8 +22,12 @@ TEST(PeerStats, CountOnePeerInAnotherDomain) {
     // Rank 0 sends to its neighbour and to rank 2, over the border.
     ASSERT_EQ(ncclGroupStart(), ncclSuccess);
     for (const int peer : {1, 2}) {
-      if (rank == 0) ASSERT_EQ(ncclSend(data.data(), kCount, ncclFloat, peer, comm, nullptr), 0);
-      if (rank == peer) ASSERT_EQ(ncclRecv(data.data(), kCount, ncclFloat, 0, comm, nullptr), 0);
+      if (rank == 0) {
+        ASSERT_EQ(ncclSend(data.data(), kCount, ncclFloat, peer, comm, nullptr), ncclSuccess);
+      }
+      if (rank == peer) {
+        ASSERT_EQ(ncclRecv(data.data(), kCount, ncclFloat, 0, comm, nullptr), ncclSuccess);
+      }
     }
     ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(comm);
     for (int peer = 0; peer < 4; ++peer) {
