@@ -28,8 +28,8 @@ TEST_P(SameBytes, EverySampleAtManyLengths) {
   const DataType type = GetParam();
   const auto all = samples(type, 1537);
   std::vector<Array> arrays;
-  for (const Sample& sample : all)
-    for (size_t count : {0, 1, 2, 3, 31, 63, 64, 65, 127, 129, 511, 512, 513, 1023, 1025, 1537})
+  for (size_t count : {0, 1, 2, 3, 31, 63, 64, 65, 127, 129, 511, 512, 513, 1023, 1025, 1537})
+    for (const Sample& sample : all)
       arrays.push_back({std::span(sample.bytes).first(count * size_of(type))});
   expect_same(type, arrays, {Mode::kFast, true});
   expect_same(type, arrays, {Mode::kDense, false});
@@ -52,12 +52,8 @@ TEST_P(SameBytes, ValuesAtAnyAddress) {
   const DataType type = GetParam();
   const auto all = samples(type, 1100);
   std::vector<Array> arrays;
-  for (const Sample& sample : all)
-    for (size_t offset : {1, 2, 3, 4, 7, 8, 12})
-      if (arrays.size() % 3 != 0 || sample.name == "normal")
-        arrays.push_back({sample.bytes, offset});
-      else
-        arrays.push_back({sample.bytes, offset * size_of(type) % 16});
+  for (size_t offset : {1, 2, 3, 4, 7, 8, 12})
+    for (const Sample& sample : all) arrays.push_back({sample.bytes, offset});
   expect_same(type, arrays, {Mode::kDense, true});
 }
 
