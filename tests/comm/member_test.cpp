@@ -10,6 +10,7 @@ namespace {
 
 Member some_member() {
   return {.domain = "rack 7",
+          .device = "a GPU",
           .fd_exchange = std::string("\0abstract\xff", 10),
           .place = "10.0.0.2:4711, [fd00::2]:4711",
           .addresses = {{"inproc", "42"}, {"shm", ""}, {"tcp", std::string("\x01\x00\x7f", 3)}}};
