@@ -177,15 +177,14 @@ class Session final : public TlsSession {
       errno = EAGAIN;
       return total > 0 ? total : -1;
     }
-    if (total > 0) return total;  // the next call meets it again
-    if (why == SSL_ERROR_ZERO_RETURN || ended_) return 0;
-    errno = socket_errno_;
-    if (why != SSL_ERROR_SSL) return -1;
-    if (problem_.empty()) {
+    // Said once: a session that failed answers later calls without a reason.
+    if (why == SSL_ERROR_SSL && problem_.empty()) {
       const char* const reason = calls_.ERR_reason_error_string(calls_.ERR_peek_last_error());
       problem_ = reason != nullptr ? reason : "unknown TLS failure";
     }
-    errno = EPROTO;
+    if (total > 0) return total;  // the next call meets it again
+    if (problem_.empty() && (why == SSL_ERROR_ZERO_RETURN || ended_)) return 0;
+    errno = problem_.empty() ? socket_errno_ : EPROTO;
     return -1;
   }
 
