@@ -39,6 +39,9 @@ class SendLink {
   virtual LinkRate rate() { return {}; }
   // Ok while the link works; else the first failure, in a sentence that names the peer.
   virtual Status status() const = 0;
+  // True when the peer failed the link, and did not just leave; false where a link cannot tell. Any
+  // thread.
+  virtual bool peer_gave_up() const { return false; }
   // Fails the link on both ends; the peer's status carries the message of `why`. Idempotent, the
   // first wins.
   virtual void abort(const Status& why) = 0;
@@ -58,6 +61,7 @@ class RecvLink {
   // Gives the slot of the oldest message back to the sender.
   virtual void release() = 0;
   virtual Status status() const = 0;
+  virtual bool peer_gave_up() const { return false; }  // as of a SendLink
   virtual void abort(const Status& why) = 0;
 };
 

@@ -43,6 +43,8 @@ Status destroy(ncclComm_t comm) {
   if (made == nullptr) return Status();
   if (const Status status = made->drain(Deadline::after_ms(kDrainMs)); !status.ok())
     log_warn("ncclCommDestroy: {}", status.message());
+  if (const Status status = made->wait_for_graphs(); !status.ok())
+    log_warn("ncclCommDestroy: {}", status.message());
   return Status();
 }
 
@@ -86,7 +88,7 @@ ncclResult_t async_state(Handle& handle) {
     revoked = handle.revoked;
   }
   if (revoked) return handle.comm->is_quiet() ? ncclSuccess : ncclInProgress;
-  const Status failure = work.ok() ? handle.comm->failure() : work;
+  const Status failure = work.ok() ? handle.comm->failure_anywhere() : work;
   return failure.ok() ? ncclSuccess : report(failure);
 }
 

@@ -81,6 +81,8 @@ Status enqueue(const Arguments& arguments) {
   auto operation = check(arguments, config, **handle);
   if (!operation.ok())
     return group.refuse(operation.status().at(fmt::format("rank {}", (*handle)->comm->rank())));
+  if (const Status there = (*handle)->comm->check_places(*operation, arguments.stream); !there.ok())
+    return group.refuse(there);
   STRAIT_TRY((*handle)->comm->check_limits(operation->request));
   return group.submit((*handle)->comm, *operation, arguments.stream);
 }

@@ -105,8 +105,12 @@ Status init_all(ncclComm_t* comms, int device_count, const int* devices) {
   group.start();
   for (int i = 0; i < device_count; ++i) {
     comms[i] = nullptr;
-    STRAIT_TRY(submit_rank(&comms[i], {id}, {.id = id, .rank = i, .rank_count = device_count},
-                           config, devices != nullptr ? devices[i] : i));
+    const Status submitted =
+        submit_rank(&comms[i], {id}, {.id = id, .rank = i, .rank_count = device_count}, config,
+                    devices != nullptr ? devices[i] : i);
+    if (submitted.ok()) continue;
+    [[maybe_unused]] const Status told = group.refuse(submitted);  // by the end of the group
+    break;
   }
   return group.end();
 }

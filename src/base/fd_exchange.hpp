@@ -54,10 +54,10 @@ struct FetchedFd {
 };
 
 // Gets what `rank` of the communicator publishes under `name`; waits until it does, up to the
-// deadline (Code::kTimeout).
+// deadline (Code::kTimeout), or as soon as `stopped` is asked and has a reason.
 Result<FetchedFd> fetch_fd(const std::string& address, uint64_t comm_key, int rank,
                            const std::string& name, std::span<const std::byte> secret,
-                           Deadline deadline);
+                           Deadline deadline, const std::function<Status()>& stopped = {});
 
 // Watches the line of a fetch. When the other process dies or its rank leaves, the call-back runs
 // once, on the reactor's thread, with a sentence that says which. After the destructor it does not

@@ -23,6 +23,8 @@ using fd_wire::Reply;
 using fd_wire::Request;
 using fd_wire::Side;
 
+constexpr int kStopTurnMs = 50;
+
 Status late(int rank) {
   return error(Code::kTimeout, "rank {} did not answer in time on this host", rank);
 }
@@ -49,7 +51,8 @@ Result<UniqueFd> connect_to(const std::string& address, int rank, Deadline deadl
 
 // Waits for one packet of exactly this type.
 template <class T>
-Status receive(int line, int rank, Deadline deadline, T& packet, UniqueFd* fd = nullptr) {
+Status receive(int line, int rank, Deadline deadline, const std::function<Status()>& stopped,
+               T& packet, UniqueFd* fd = nullptr) {
   while (true) {
     const ssize_t length = fd_wire::receive_packet(line, packet, fd);
     if (length == sizeof packet) return Status();
@@ -58,8 +61,10 @@ Status receive(int line, int rank, Deadline deadline, T& packet, UniqueFd* fd = 
     if (errno != EAGAIN && errno != EINTR)
       return system_error(fmt::format("receiving from the Unix socket of rank {}", rank));
     if (deadline.passed()) return late(rank);
+    if (stopped) STRAIT_TRY(stopped());
     pollfd wait{.fd = line, .events = POLLIN, .revents = 0};
-    poll(&wait, 1, deadline.left_ms());
+    const int left_ms = deadline.left_ms();
+    poll(&wait, 1, stopped ? std::min(left_ms, kStopTurnMs) : left_ms);
   }
 }
 
@@ -67,14 +72,14 @@ Status receive(int line, int rank, Deadline deadline, T& packet, UniqueFd* fd = 
 
 Result<FetchedFd> fetch_fd(const std::string& address, uint64_t comm_key, int rank,
                            const std::string& name, std::span<const std::byte> secret,
-                           Deadline deadline) {
+                           Deadline deadline, const std::function<Status()>& stopped) {
   if (sodium_init() < 0) return error(Code::kSystemError, "the system gives no random numbers");
   STRAIT_CHECK(name.size() < fd_wire::kNameBytes, "a published name has up to 127 bytes");
   FetchedFd fetched;
   STRAIT_ASSIGN(fetched.line, connect_to(address, rank, deadline));
   const int line = fetched.line.get();
   Hello hello{};
-  STRAIT_TRY(receive(line, rank, deadline, hello));
+  STRAIT_TRY(receive(line, rank, deadline, stopped, hello));
   if (hello.magic != fd_wire::kHello)
     return error(Code::kRemoteError, "rank {} runs another version of the library", rank);
 
@@ -89,7 +94,7 @@ Result<FetchedFd> fetch_fd(const std::string& address, uint64_t comm_key, int ra
     return system_error(fmt::format("asking rank {} for memory", rank));
 
   Reply reply{};
-  STRAIT_TRY(receive(line, rank, deadline, reply, &fetched.fd));
+  STRAIT_TRY(receive(line, rank, deadline, stopped, reply, &fetched.fd));
   const auto expected = fd_wire::prove(secret, Side::kServer, hello.nonce, request);
   if (reply.magic != fd_wire::kReply || !fd_wire::same_proof(reply.proof, expected) || !fetched.fd)
     return error(Code::kRemoteError,

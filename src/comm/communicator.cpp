@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "base/log.hpp"
-#include "comm/hand_round.hpp"
 #include "comm/to_self.hpp"
 #include "plan/choice.hpp"
 #include "plan/tag.hpp"
@@ -16,15 +15,8 @@
 namespace strait {
 namespace {
 
-constexpr int64_t kAbortWaitMs = 5'000;
-constexpr int64_t kDayMs = 86'400'000;
-
 int first_lane(const Request& request) {
   return is_point_to_point(request.collective) ? kPointToPointLane : 0;
-}
-
-int64_t wait_ms(const Config& config) {
-  return config.timeout_ms > 0 ? config.timeout_ms : kDayMs;
 }
 
 codec::Options codec_options(const Config& config) {
@@ -47,10 +39,6 @@ Communicator::Communicator(Parts parts)
   if (!parts_.engine) return;
   gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank);
   gpu_->engine().serve(coding_of({}), traffic_, [this](const Status& why) { fail(why); });
-}
-
-Communicator::~Communicator() {
-  if (rma_) rma_->close();
 }
 
 std::shared_ptr<Communicator> Communicator::make(Parts parts) {
@@ -83,46 +71,74 @@ uint64_t Communicator::take_ticket() {
   return tickets_++;
 }
 
+Status Communicator::check_places(const Operation& operation, void* stream) {
+  Operation used = operation;  // NCCL ignores the other buffers, and programs leave anything there
+  if (input_count(used.request, parts_.rank, rank_count()) == 0) used.input = nullptr;
+  if (output_count(used.request, parts_.rank, rank_count()) == 0) used.output = nullptr;
+  const Status status = gpu_ ? gpu_->check(used, stream) : check_host(used, parts_.rank);
+  if (status.code() == Code::kCudaError) fail(status);  // no later call will fare better
+  return status;
+}
+
 Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operations,
                          std::span<void* const> streams) {
+  // What was not prepared is not launched either.
+  [[maybe_unused]] const Status prepared = prepare(ticket, operations);
+  return launch(operations, streams);
+}
+
+Status Communicator::prepare(uint64_t ticket, const std::vector<Operation>& operations) {
   {
     std::unique_lock lock(mutex_);
     turn_changed_.wait(lock, [&] { return served_ == ticket; });
   }
-  Status status = failure();
-  if (status.ok()) {
-    // Nothing may be thrown past the turn: it must pass to the next call, and a stream has no
-    // caller.
-    try {
-      status = run_now(operations, streams);
-    } catch (const std::bad_alloc&) {
-      status = error(Code::kSystemError,
-                     "out of memory for the work of a call; lower STRAIT_SLOT_BYTES or "
-                     "STRAIT_CHUNK_BYTES, or run fewer ranks on this host");
-    }
-    if (!status.ok()) {
-      fail(status);
-      status = failure();
-    }
-  }
+  return attempt([&]() -> Status {
+    if (plans_.forget_excess() && gpu_) gpu_->forget();
+    STRAIT_TRY(prepare_plans(operations));
+    return gpu_ ? gpu_->prepare(operations, plans_) : Status();
+  });
+}
+
+Status Communicator::launch(const std::vector<Operation>& operations,
+                            std::span<void* const> streams) {
+  const Status status = attempt([&] {
+    return gpu_ ? gpu_->run(operations, plans_, &call_count_, streams) : drive_on_host(operations);
+  });
   std::lock_guard lock(mutex_);
   ++served_;
   turn_changed_.notify_all();
   return status;
 }
 
-Status Communicator::run_now(const std::vector<Operation>& operations,
-                             std::span<void* const> streams) {
-  if (plans_.forget_excess() && gpu_) gpu_->forget();
-  if (gpu_) STRAIT_TRY(gpu_->check(operations, streams));
-  STRAIT_TRY(prepare_plans(operations));
-  if (gpu_) return gpu_->run(operations, plans_, &call_count_, streams);
+// Nothing may be thrown past the turn: it must pass to the next call, and a stream has no caller.
+Status Communicator::attempt(const std::function<Status()>& work) {
+  Status status = failure();
+  if (!status.ok()) return status;
+  try {
+    status = work();
+  } catch (const std::bad_alloc&) {
+    status = error(Code::kSystemError,
+                   "out of memory for the work of a call; lower STRAIT_SLOT_BYTES or "
+                   "STRAIT_CHUNK_BYTES, or run fewer ranks on this host");
+  }
+  if (status.ok()) return status;
+  fail(status);
+  return failure();
+}
+
+Status Communicator::drive_on_host(const std::vector<Operation>& operations) {
   STRAIT_TRY(copy_to_self(operations));
   std::vector<Chain> chains = make_chains(operations);
   const std::function<Status()> stopped = [this] { return failure(); };
-  return drive(chains, {.doorbell = parts_.station->doorbell.get(),
-                        .timeout_ms = wait_ms(parts_.config),
-                        .stopped = stopped});
+  return drive(
+      chains,
+      {.doorbell = parts_.station->doorbell.get(), .timeout_ms = wait_ms(), .stopped = stopped});
+}
+
+bool Communicator::is_prepared(const std::vector<Operation>& operations) const {
+  return std::ranges::all_of(operations, [this](const Operation& operation) {
+    return is_idle(operation) || plans_.find(operation.request) != nullptr;
+  });
 }
 
 bool Communicator::is_idle(const Operation& operation) const {
@@ -156,7 +172,7 @@ Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
                        .tag = tag_of(call.request, call.number),
                        .name = describe(call.request, call.number)});
   // A peer opens its end when it makes the same call, which may be as late as in any other call.
-  STRAIT_TRY(connections_.open(demands, Deadline::after_ms(wait_ms(parts_.config))));
+  STRAIT_TRY(connections_.open(demands, Deadline::after_ms(wait_ms())));
   for (Fresh& call : fresh)
     plans_.insert(call.request, connections_.bind(std::move(call.plan), first_lane(call.request)));
   return Status();
@@ -244,73 +260,6 @@ Status Communicator::copy_to_self(const std::vector<Operation>& operations) cons
   return Status();
 }
 
-Status Communicator::drain(Deadline deadline) {
-  {
-    std::unique_lock lock(mutex_);
-    const auto until =
-        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline.at_ns()));
-    if (!turn_changed_.wait_until(lock, until, [&] { return served_ == tickets_; }))
-      return error(Code::kTimeout, "rank {}: {} calls are still running", parts_.rank,
-                   tickets_ - served_);
-  }
-  if (gpu_) STRAIT_TRY(gpu_->engine().drain(deadline));
-  while (true) {
-    const uint32_t seen = parts_.station->doorbell->read();
-    const auto one_sided = rma();
-    const bool flushed = connections_.flushed() && (!one_sided || one_sided->idle());
-    if (!failure().ok() || flushed) return Status();
-    // A link rings when a slot leaves; the turn bounds the wait where a wrapper does not.
-    const int64_t turn_ns = std::min<int64_t>(deadline.left_ns(), 1'000'000);
-    if (!parts_.station->doorbell->wait(seen, Deadline::after_ns(turn_ns)) && deadline.passed())
-      return error(Code::kTimeout, "rank {}: data already sent could not leave this process",
-                   parts_.rank);
-  }
-}
-
-Status Communicator::failure() const {
-  std::lock_guard lock(mutex_);
-  return failure_;
-}
-
-// True when it is the first failure.
-bool Communicator::stop(const Status& why) {
-  const std::string& name = parts_.config.comm_name;
-  const Status told = name.empty() ? why : why.at("communicator " + name);
-  {
-    std::lock_guard lock(mutex_);
-    if (!failure_.ok()) return false;
-    failure_ = told;
-  }
-  if (gpu_) gpu_->engine().stop();
-  connections_.abort(told);
-  if (const auto one_sided = rma()) one_sided->stop(told);
-  parts_.station->doorbell->ring();
-  return true;
-}
-
-void Communicator::fail(const Status& why) {
-  if (stop(why)) log_warn("rank {}: {}", parts_.rank, failure().message());
-}
-
-void Communicator::end_work(const Status& why) {
-  if (stop(why)) log_info("rank {}: {}", parts_.rank, failure().message());
-  std::unique_lock lock(mutex_);
-  turn_changed_.wait_for(lock, std::chrono::milliseconds(kAbortWaitMs),
-                         [&] { return served_ == tickets_; });
-}
-
-void Communicator::abort() {
-  const Status why = error(Code::kInvalidUsage, "the communicator was aborted");
-  std::vector<std::shared_ptr<Communicator>> family;
-  {
-    std::lock_guard lock(parts_.station->mutex);
-    for (const auto& user : parts_.station->users)
-      if (auto member = user.lock()) family.push_back(std::move(member));
-  }
-  for (const auto& member : family) member->stop(why);
-  for (const auto& member : family) member->end_work(why);
-}
-
 Status Communicator::open_rma() {
   if (rma() != nullptr || rank_count() == 0) return Status();
   const Config& config = parts_.config;
@@ -322,11 +271,11 @@ Status Communicator::open_rma() {
                    .group = derive_secret(parts_.kin.secret, "one-sided calls"),
                    .contexts = static_cast<int>(std::max<int64_t>(config.rma_contexts, 1)),
                    .signals = static_cast<int>(std::max<int64_t>(config.rma_signals, 1)),
-                   .timeout_ms = wait_ms(config),
+                   .timeout_ms = wait_ms(),
                    .doorbell = parts_.station->doorbell.get(),
                    .stopped = [this] { return failure(); },
                    .fail = [this](const Status& why) { fail(why); }};
-  STRAIT_ASSIGN(auto made, Rma::open(std::move(terms), Deadline::after_ms(wait_ms(config))));
+  STRAIT_ASSIGN(auto made, Rma::open(std::move(terms), Deadline::after_ms(wait_ms())));
   std::lock_guard lock(mutex_);
   rma_ = std::move(made);
   return Status();
@@ -346,30 +295,6 @@ Status Communicator::run(const std::vector<RmaCall>& calls) {
   if (status.ok()) return status;
   fail(status);
   return failure();
-}
-
-Status Communicator::release_memory() {
-  STRAIT_TRY(hand_round(*this, std::byte{0}).status());
-  STRAIT_TRY(drain(Deadline::after_ms(wait_ms(parts_.config))));
-  plans_.forget_all();
-  connections_.close();
-  work_ = {};
-  work_bytes_.store(0, std::memory_order_relaxed);
-  return Status();
-}
-
-uint64_t Communicator::releasable_bytes() const {
-  return connections_.memory_bytes() + work_bytes_.load(std::memory_order_relaxed);
-}
-
-uint64_t Communicator::kept_bytes() const {
-  const auto one_sided = rma();
-  return parts_.station->doorbell_memory.bytes() + (one_sided ? one_sided->memory_bytes() : 0);
-}
-
-bool Communicator::is_quiet() const {
-  std::lock_guard lock(mutex_);
-  return served_ == tickets_;
 }
 
 TrafficStats Communicator::stats() const {

@@ -85,6 +85,11 @@ class Communicator {
   // What next_child() will return.
   std::string peek_child(const std::string& purpose) const;
 
+  // Ok if this rank reaches the operation's buffers, and a GPU's streams are its own.
+  Status check_places(const Operation& operation, void* stream);
+  // On a GPU: of the capture that the stream is in; 0: none.
+  Result<uint64_t> capture_id(void* stream) const { return gpu_->capture_id(stream); }
+
   // Ok if this rank's choice for the request can respect its limits; the same on all ranks.
   Status check_limits(const Request& request) const;
 
@@ -93,15 +98,26 @@ class Communicator {
   void leave() { callers_.fetch_sub(1); }
 
   uint64_t take_ticket();
+  // The work of run() in two parts, both to be called once. prepare() may wait for peers that make
+  // the same call for the first time. launch() begins what prepare() has prepared; on a GPU it does
+  // not wait, and is for the thread that owns the streams.
+  Status prepare(uint64_t ticket, const std::vector<Operation>& operations);
+  Status launch(const std::vector<Operation>& operations, std::span<void* const> streams);
+  // All was called before, so prepare() will not wait.
+  bool is_prepared(const std::vector<Operation>& operations) const;
   // Carries out the operations together: collectives in order, sends and receives beside them. On a
   // GPU they are queued into the first stream, and the other streams wait for them.
   Status run(uint64_t ticket, const std::vector<Operation>& operations,
              std::span<void* const> streams = {});
+  // Until no CUDA graph holds a call of this communicator.
+  Status wait_for_graphs();
   // Waits until every ticket taken so far has run and everything sent has left this process.
   Status drain(Deadline deadline);
 
   // The first failure; ok if there was none.
   Status failure() const;
+  // The same, and a peer's failure counts though nothing waits for the peer.
+  Status failure_anywhere();
   // Keeps the failure if it is the first, and ends everything that waits, here and on the peers.
   void fail(const Status& why);
   // As fail() but asked for, not gone wrong; waits (bounded) until no thread runs a batch.
@@ -130,8 +146,10 @@ class Communicator {
   CodedBytes coded_to(int peer) const { return connections_.coded_to(peer); }
 
  private:
+  int64_t wait_ms() const;  // without progress
   bool stop(const Status& why);
-  Status run_now(const std::vector<Operation>& operations, std::span<void* const> streams);
+  Status attempt(const std::function<Status()>& work);
+  Status drive_on_host(const std::vector<Operation>& operations);
   Status prepare_plans(const std::vector<Operation>& operations);
   Result<Plan> plan_for(const Request& request) const;
   std::vector<Chain> make_chains(const std::vector<Operation>& operations);

@@ -10,7 +10,41 @@ cuda::StreamHandle handle_of(void* stream) {
   return static_cast<cuda::StreamHandle>(stream);
 }
 
+Status check_host_buffer(const cuda::Driver& driver, const char* name, const void* pointer,
+                         int rank) {
+  if (pointer == nullptr) return Status();
+  const auto facts = cuda::pointer_facts(driver, pointer);
+  if (!facts.ok() || facts->kind != cuda::MemoryKind::kDevice) return Status();
+  return error(Code::kInvalidArgument,
+               "{} {} is memory of GPU {}, and rank {} of the communicator is on a host: make the "
+               "GPU's context current before the communicator is made, and do not set "
+               "STRAIT_DEVICE=host",
+               name, pointer, facts->device, rank);
+}
+
 }  // namespace
+
+bool is_per_thread_stream(void* stream) {
+  return handle_of(stream) == cuda::per_thread_stream();
+}
+
+Status check_host(const Operation& operation, int rank) {
+  const cuda::Driver* driver = cuda::opened_driver();
+  if (driver == nullptr) return Status();
+  STRAIT_TRY(check_host_buffer(*driver, "sendbuff", operation.input, rank));
+  return check_host_buffer(*driver, "recvbuff", operation.output, rank);
+}
+
+// Kernels may still read plans that nobody asks for any more.
+GpuSide::~GpuSide() {
+  forget();
+  GpuEngine::dismiss(std::move(engine_));
+}
+
+void GpuSide::forget() {
+  for (auto& [bound, plan] : plans_) engine_->keep(std::move(plan));
+  plans_.clear();
+}
 
 Status GpuSide::check_buffer(const char* name, const void* pointer) const {
   if (pointer == nullptr) return Status();
@@ -18,8 +52,8 @@ Status GpuSide::check_buffer(const char* name, const void* pointer) const {
   switch (facts.kind) {
     case cuda::MemoryKind::kHost:
       return error(Code::kInvalidArgument,
-                   "{} {} is host memory that the GPU cannot reach, and rank {} of the "
-                   "communicator is on GPU {}: give it device memory, or register it",
+                   "{} {} is host memory that the GPU cannot reach, or was freed, and rank {} of "
+                   "the communicator is on GPU {}: give it device memory, or register it",
                    name, pointer, rank_, engine_->device());
     case cuda::MemoryKind::kDevice:
       if (facts.device == engine_->device()) return Status();
@@ -34,14 +68,25 @@ Status GpuSide::check_buffer(const char* name, const void* pointer) const {
   return Status();
 }
 
-Status GpuSide::check(std::span<const Operation> operations, std::span<void* const> streams) const {
+Status GpuSide::check(const Operation& operation, void* stream) const {
+  STRAIT_TRY(engine_->check_stream(handle_of(stream)));
+  STRAIT_TRY(check_buffer("sendbuff", operation.input));
+  STRAIT_TRY(check_buffer("recvbuff", operation.output));
+  return check_buffer("the scalar", operation.scalar_place);
+}
+
+Result<uint64_t> GpuSide::capture_id(void* stream) const {
+  return engine_->capture_id(handle_of(stream));
+}
+
+Status GpuSide::prepare(std::span<const Operation> operations, const PlanCache& plans) {
   for (const Operation& operation : operations) {
-    if (operation.request.count == 0) continue;
-    STRAIT_TRY(check_buffer("sendbuff", operation.input));
-    STRAIT_TRY(check_buffer("recvbuff", operation.output));
+    const BoundPlan* bound = plans.find(operation.request);
+    if (bound == nullptr || is_point_to_point(operation.request.collective)) continue;
+    if (plans_.contains(bound)) continue;
+    STRAIT_ASSIGN(plans_[bound], engine_->bind(*bound, operation.request.type));
   }
-  for (void* stream : streams) STRAIT_TRY(engine_->check_stream(handle_of(stream)));
-  return Status();
+  return engine_->prepare(point_to_point(operations, plans));
 }
 
 Status GpuSide::run(std::span<const Operation> operations, const PlanCache& plans,
@@ -58,17 +103,13 @@ Status GpuSide::run(std::span<const Operation> operations, const PlanCache& plan
     // Numbers count collectives, so that all ranks agree on them whatever was skipped.
     ++*call_count;
   }
-  STRAIT_TRY(run_point_to_point(operations, plans, stream));
+  STRAIT_TRY(engine_->launch(point_to_point(operations, plans), stream));
   return engine_->part(stream, others);
 }
 
 Status GpuSide::run_collective(const Operation& operation, const BoundPlan& bound, uint64_t number,
                                cuda::StreamHandle stream) {
-  std::shared_ptr<const GpuEngine::GpuPlan>& plan = plans_[&bound];
-  if (!plan) {
-    STRAIT_ASSIGN(plan, engine_->bind(bound, operation.request.type));
-  }
-  return engine_->launch(plan,
+  return engine_->launch(plans_.at(&bound),
                          {.request = operation.request,
                           .number = number,
                           .arithmetic = operation.arithmetic,
@@ -78,8 +119,8 @@ Status GpuSide::run_collective(const Operation& operation, const BoundPlan& boun
                          stream);
 }
 
-Status GpuSide::run_point_to_point(std::span<const Operation> operations, const PlanCache& plans,
-                                   cuda::StreamHandle stream) {
+std::vector<GpuEngine::PointToPoint> GpuSide::point_to_point(std::span<const Operation> operations,
+                                                             const PlanCache& plans) const {
   std::vector<GpuEngine::PointToPoint> calls;
   for (const Operation& operation : operations) {
     const Request& request = operation.request;
@@ -90,7 +131,7 @@ Status GpuSide::run_point_to_point(std::span<const Operation> operations, const 
                      .request = request,
                      .address = sends ? operation.input : operation.output});
   }
-  return engine_->launch(calls, stream);
+  return calls;
 }
 
 Status GpuSide::copy_to_self(std::span<const Operation> operations, cuda::StreamHandle stream) {

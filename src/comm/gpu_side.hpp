@@ -14,27 +14,42 @@
 
 namespace strait {
 
+// Names a stream of its own in each thread.
+bool is_per_thread_stream(void* stream);
+
+// Of a rank on a host: where a driver is in use, no buffer is memory of a GPU.
+Status check_host(const Operation& operation, int rank);
+
 class GpuSide {
  public:
   GpuSide(std::unique_ptr<GpuEngine> engine, int rank) : engine_(std::move(engine)), rank_(rank) {}
 
+  ~GpuSide();
+  GpuSide(const GpuSide&) = delete;
+  GpuSide& operator=(const GpuSide&) = delete;
+
   GpuEngine& engine() { return *engine_; }
 
-  // The buffers are memory that this GPU reaches; the streams are of its context.
-  Status check(std::span<const Operation> operations, std::span<void* const> streams) const;
-  // Plans are in the cache; `call_count` counts collectives. The first stream carries the work, the
+  // The buffers, where there are some, are memory that this GPU reaches; the stream is of its
+  // context.
+  Status check(const Operation& operation, void* stream) const;
+  Result<uint64_t> capture_id(void* stream) const;
+
+  // Plans are in the cache; what the GPU needs of them is made here.
+  Status prepare(std::span<const Operation> operations, const PlanCache& plans);
+  // All is prepared; `call_count` counts collectives. The first stream carries the work, the
   // others wait for it.
   Status run(std::span<const Operation> operations, const PlanCache& plans, uint64_t* call_count,
              std::span<void* const> streams);
   // The cache has dropped its plans.
-  void forget() { plans_.clear(); }
+  void forget();
 
  private:
   Status check_buffer(const char* name, const void* pointer) const;
   Status run_collective(const Operation& operation, const BoundPlan& bound, uint64_t number,
                         cuda::StreamHandle stream);
-  Status run_point_to_point(std::span<const Operation> operations, const PlanCache& plans,
-                            cuda::StreamHandle stream);
+  std::vector<GpuEngine::PointToPoint> point_to_point(std::span<const Operation> operations,
+                                                      const PlanCache& plans) const;
   Status copy_to_self(std::span<const Operation> operations, cuda::StreamHandle stream);
 
   std::unique_ptr<GpuEngine> engine_;

@@ -4,6 +4,7 @@
 #include <latch>
 #include <map>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -42,10 +43,16 @@ struct Group::Batch {
   bool synchronous = false;  // some operation was given no stream
   uint64_t ticket = 0;
   bool queued = false;  // its streams run it
-  bool ran = false;     // the ticket is used up
+  bool prepared = false;
+  bool ran = false;  // the ticket is used up
 
+  Status prepare() {
+    prepared = true;
+    return comm->prepare(ticket, operations);
+  }
   Status run() {
     ran = true;
+    if (prepared) return comm->launch(operations, gpu_streams);
     return one_sided.empty() ? comm->run(ticket, operations, gpu_streams) : comm->run(one_sided);
   }
   // The ticket must be used up, or the communicator's next call waits for ever.
@@ -262,6 +269,7 @@ Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
     else if (std::ranges::find(batch.streams, stream) == batch.streams.end())
       batch.streams.push_back(std::move(stream));
   }
+  STRAIT_TRY(check_captures(batches));
   for (const auto& batch : batches)
     if (batch->one_sided.empty())
       batch->ticket = batch->comm->take_ticket();
@@ -270,12 +278,56 @@ Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
   return batches;
 }
 
+// What one communicator runs together is captured together. Other communicators of the group may be
+// captured into graphs of their own: programs with a graph for each of their GPUs do so.
+Status Group::check_captures(const std::vector<std::shared_ptr<Batch>>& batches) {
+  for (const auto& batch : batches) {
+    std::optional<uint64_t> first;
+    for (void* stream : batch->gpu_streams) {
+      STRAIT_ASSIGN(const uint64_t capture, batch->comm->capture_id(stream));
+      if (!first) first = capture;
+      if (*first == capture) continue;
+      return error(
+          Code::kInvalidUsage,
+          "the streams that a communicator is given in a group are captured into different "
+          "graphs, or only some are: capture all of them into one graph, or none");
+    }
+  }
+  return Status();
+}
+
+// Waits for peers only where something is called for the first time: then beside the others, since
+// they may be the peers. Everything else stays on this thread, which the per-thread stream names.
+Status Group::prepare_on_gpu(const std::shared_ptr<Batch>& batch,
+                             std::vector<std::function<Status()>>& waits) {
+  const auto background = batch->comm->progress();
+  if (batch->comm->is_prepared(batch->operations)) return batch->prepare();
+  if (background->blocking()) {
+    waits.push_back([batch] { return batch->prepare(); });
+    return Status();
+  }
+  if (std::ranges::any_of(batch->gpu_streams, is_per_thread_stream))
+    return batch->give_up(error(
+        Code::kInvalidUsage,
+        "the per-thread stream names another stream where a non-blocking communicator works: give "
+        "it a stream of your own"));
+  const Status begun = background->start([batch] { return batch->run(); });
+  if (begun.code() != Code::kInProgress) return batch->give_up(begun);
+  batch->queued = true;
+  return begun;
+}
+
 Status Group::launch() {
   STRAIT_ASSIGN(const auto batches, take_batches());
   std::vector<std::function<Status()>> waits;
   Status begun;  // kInProgress when something goes on in the background
   for (const auto& batch : batches) {
     const auto background = batch->comm->progress();
+    if (batch->comm->device().gpu && batch->one_sided.empty()) {
+      const Status status = prepare_on_gpu(batch, waits);
+      if (!status.ok()) begun = status;
+      continue;
+    }
     if (batch->streams.empty()) {
       if (background->blocking()) {
         waits.push_back([batch] { return batch->run(); });
@@ -303,7 +355,10 @@ Status Group::launch() {
     else
       begun = background->start(wait);
   }
-  const Status status = run_beside(waits);
+  Status status = run_beside(waits);
+  for (const auto& batch : batches)
+    if (batch->prepared && !batch->ran)
+      if (const Status launched = batch->run(); status.ok()) status = launched;
   for (const auto& batch : batches)
     if (!status.ok() && !batch->queued && !batch->ran) {
       // Its reason is the status.

@@ -59,6 +59,9 @@ class Group {
   Status check_makings() const;
   Status launch_makings(std::vector<Making> makings);
   Result<std::vector<std::shared_ptr<Batch>>> take_batches();
+  static Status check_captures(const std::vector<std::shared_ptr<Batch>>& batches);
+  static Status prepare_on_gpu(const std::shared_ptr<Batch>& batch,
+                               std::vector<std::function<Status()>>& waits);
   Status launch();
 
   int depth_ = 0;

@@ -92,18 +92,24 @@ Status use_devices(const Driver& driver, ContextHandle context) {
   return enable_peer_access(driver, context, peer.get());
 }
 
+Status use_capture(const Driver& driver, ContextHandle context, StreamHandle stream) {
+  STRAIT_ASSIGN(const Event outside, Event::create(driver, context));
+  STRAIT_TRY(outside.hold_back_inside(stream));
+  STRAIT_TRY(outside.record_outside(stream));
+  STRAIT_ASSIGN(const Capture capture, capture_of(driver, stream));
+  return call_after_graph(
+      driver, capture.graph, [](void*) {}, nullptr);
+}
+
 // A graph that takes an object: the program's part goes through whatever the library's part does.
-Status use_graph(const Driver& driver, StreamHandle stream) {
+Status use_graph(const Driver& driver, ContextHandle context, StreamHandle stream) {
   const standin::Program& program = standin::program();
   STRAIT_TRY(program.cuStreamBeginCapture(stream, kCaptureRelaxed));
-  const Result<Capture> capture = capture_of(driver, stream);
-  const Status kept = capture.ok() ? call_after_graph(
-                                         driver, capture->graph, [](void*) {}, nullptr)
-                                   : capture.status();
+  const Status used = use_capture(driver, context, stream);
   GraphHandle graph = nullptr;
   STRAIT_TRY(program.cuStreamEndCapture(stream, &graph));
   STRAIT_TRY(program.cuGraphDestroy(graph));
-  return kept;
+  return used;
 }
 
 Status use_all(const Driver& driver) {
@@ -114,7 +120,7 @@ Status use_all(const Driver& driver) {
   STRAIT_TRY(use_mapped_memory(driver, context.get()));
   STRAIT_TRY(use_kernels(driver, context.get(), stream.get()));
   STRAIT_TRY(use_streams(driver, context.get(), stream.get()));
-  return use_graph(driver, stream.get());
+  return use_graph(driver, context.get(), stream.get());
 }
 
 std::vector<std::string> call_names() {

@@ -98,6 +98,37 @@ TEST_F(Graphs, SpanStreamsByEventsAndRunTheirBranchesTogether) {
   EXPECT_DONE(program_.cuGraphExecDestroy(exec));
 }
 
+TEST_F(Graphs, WaitAtEachReplayForWhatIsOutsideAndAreWaitedFor) {
+  const Stream other = must(Stream::create(driver_, context_.get()));
+  const Event order = must(Event::create(driver_, context_.get()));
+  const DeviceMemory flags = words(2);
+  const DeviceMemory memory = words(100);
+  EXPECT_DONE(fill(driver_, flags.pointer(), 0, 8, stream_.get()));
+  EXPECT_DONE(fill(driver_, memory.pointer(), 0, 400, stream_.get()));
+  EXPECT_DONE(wait());
+  begin();
+  EXPECT_DONE(order.hold_back_inside(stream_.get()));
+  EXPECT_DONE(add(memory, stream_.get(), 1));
+  EXPECT_DONE(order.record_outside(stream_.get()));
+  const GraphExecHandle exec = end_and_make();
+  for (uint32_t turn = 1; turn <= 3; ++turn) {
+    EXPECT_DONE(launch_with(kernel("seam_wait"), {}, other.get(),
+                            static_cast<const uint32_t*>(words_of(flags)), turn,
+                            words_of(flags) + 1));
+    EXPECT_DONE(order.record(other.get()));
+    EXPECT_DONE(program_.cuGraphLaunch(exec, stream_.get()));
+    EXPECT_FALSE(must(order.is_past()));
+    EXPECT_DONE(order.hold_back(other.get()));
+    EXPECT_FALSE(must(is_idle(driver_, stream_.get()))) << "it did not wait";
+    const Stream key = must(Stream::create(driver_, context_.get()));
+    EXPECT_DONE(launch_with(kernel("seam_set"), {}, key.get(), words_of(flags), turn));
+    EXPECT_DONE(wait_idle(driver_, other.get(), soon()));
+    EXPECT_TRUE(must(order.is_past()));
+    EXPECT_THAT(read(memory.pointer(), 100), Each(turn));
+  }
+  EXPECT_DONE(program_.cuGraphExecDestroy(exec));
+}
+
 TEST_F(Graphs, AreSeenWhileTheyAreCaptured) {
   EXPECT_FALSE(must(capture_of(driver_, stream_.get())).active);
   begin();

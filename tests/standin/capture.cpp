@@ -57,10 +57,11 @@ int check_legacy_use(const Context& context) {
   return code;
 }
 
-void add_node(Stream& stream, Work work) {
+Node& add_node(Stream& stream, Work work) {
   auto& nodes = stream.capture->graph->body->nodes;
-  nodes.push_back({std::move(work), std::move(stream.frontier)});
+  nodes.push_back({.work = std::move(work), .after = std::move(stream.frontier)});
   stream.frontier = {&nodes.back()};
+  return nodes.back();
 }
 
 int join_capture(Stream& stream, const CaptureRef& capture, const std::vector<Node*>& after) {

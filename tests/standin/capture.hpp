@@ -33,7 +33,7 @@ int check_legacy_use(const Context& context);
 // Breaks the capture and returns the code.
 int break_capture(Capture& capture, int code);
 
-void add_node(Stream& stream, Work work);
+Node& add_node(Stream& stream, Work work);
 // The stream joins the capture after those nodes, or gets them as one more thing to come after.
 int join_capture(Stream& stream, const CaptureRef& capture, const std::vector<Node*>& after);
 void end_capture(const CaptureRef& capture);

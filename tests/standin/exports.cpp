@@ -54,6 +54,11 @@ STRAIT_EXPORT int cuDriverGetVersion(int* version) {
   return Door<Call::cuDriverGetVersion, &strait::standin::cuDriverGetVersion>::enter(version);
 }
 
+STRAIT_EXPORT int cuCtxGetCurrent(CUctx_st** context) {
+  using namespace strait::standin;
+  return Door<Call::cuCtxGetCurrent, &strait::standin::cuCtxGetCurrent>::enter(context);
+}
+
 STRAIT_EXPORT void strait_standin_fail(const char* plan) {
   auto& machine = strait::standin::machine();
   const std::lock_guard lock(machine.mutex);

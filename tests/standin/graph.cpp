@@ -11,7 +11,8 @@ namespace {
 // One run of a graph: how many nodes each node still waits for, and how many are left in all.
 class Run {
  public:
-  explicit Run(const GraphBody& body) : left_(body.nodes.size()) {
+  Run(const GraphBody& body, const NodeTickets& tickets)
+      : tickets_(tickets), left_(body.nodes.size()) {
     for (const Node& node : body.nodes) {
       waiting_[&node] = node.after.size();
       for (const Node* before : node.after) followers_[before].push_back(&node);
@@ -38,7 +39,13 @@ class Run {
 
   void follow(const Node* node) {
     while (node != nullptr) {
-      perform(node->work);
+      const auto ticket = tickets_.find(node);
+      if (ticket == tickets_.end())
+        perform(node->work);
+      else if (node->recorded != nullptr)
+        ticket->second->complete();
+      else
+        ticket->second->wait();
       const std::vector<const Node*> ready = leave(node);
       node = ready.empty() ? nullptr : ready.front();
       for (size_t i = 1; i < ready.size(); ++i) branch(ready[i]);
@@ -57,6 +64,7 @@ class Run {
     return ready;
   }
 
+  const NodeTickets& tickets_;
   std::mutex mutex_;
   std::condition_variable finished_;
   std::map<const Node*, size_t> waiting_;
@@ -71,8 +79,8 @@ UserObject::~UserObject() {
   std::thread([function = destroy, what = argument] { call_back(function, what); }).detach();
 }
 
-void run_graph(const GraphBody& body) {
-  if (!body.nodes.empty()) Run(body).all();
+void run_graph(const GraphBody& body, const NodeTickets& tickets) {
+  if (!body.nodes.empty()) Run(body, tickets).all();
 }
 
 }  // namespace strait::standin

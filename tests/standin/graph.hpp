@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -13,10 +14,17 @@
 
 namespace strait::standin {
 
+struct Event;
+
 struct Node {
   Work work;
   std::vector<Node*> after;
+  std::shared_ptr<Event> awaited = nullptr;   // at each launch anew: what was recorded by then
+  std::shared_ptr<Event> recorded = nullptr;  // by each launch
 };
+
+// What the nodes with events wait for or complete in one launch.
+using NodeTickets = std::map<const Node*, TicketRef>;
 
 // Calls its function once nothing refers to it any more, on a thread of its own.
 struct UserObject {
@@ -42,6 +50,6 @@ struct GraphExec {
 };
 
 // Runs all nodes and returns when the last is done.
-void run_graph(const GraphBody& body);
+void run_graph(const GraphBody& body, const NodeTickets& tickets);
 
 }  // namespace strait::standin

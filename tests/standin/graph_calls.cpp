@@ -74,6 +74,21 @@ int cuGraphInstantiateWithFlags(GraphExecHandle* handle, GraphHandle graph_handl
   return kSuccess;
 }
 
+namespace {
+
+NodeTickets tickets_of(const GraphBody& body) {
+  NodeTickets tickets;
+  for (const Node& node : body.nodes)
+    if (node.awaited != nullptr && node.awaited->ticket != nullptr)
+      tickets[&node] = node.awaited->ticket;
+  for (const Node& node : body.nodes)
+    if (node.recorded != nullptr)
+      tickets[&node] = node.recorded->ticket = std::make_shared<Ticket>();
+  return tickets;
+}
+
+}  // namespace
+
 int cuGraphLaunch(GraphExecHandle handle, StreamHandle stream_handle) {
   std::shared_ptr<Stream> stream;
   if (const int code = working_stream_of(stream_handle, stream); code != 0) return code;
@@ -84,8 +99,8 @@ int cuGraphLaunch(GraphExecHandle handle, StreamHandle stream_handle) {
   if (exec->last != nullptr) after.push_back(exec->last);
   exec->last = enqueue(*stream,
                        {stream->context,
-                        [body = exec->body] {
-                          run_graph(*body);
+                        [body = exec->body, tickets = tickets_of(*exec->body)] {
+                          run_graph(*body, tickets);
                           return 0;
                         }},
                        std::move(after));

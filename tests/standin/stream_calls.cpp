@@ -100,6 +100,18 @@ int cuEventRecord(EventHandle handle, StreamHandle stream_handle) {
   return kSuccess;
 }
 
+// A node of the graph, in place of a mark of the capture.
+int cuEventRecordWithFlags(EventHandle handle, StreamHandle stream_handle, unsigned flags) {
+  if (flags == 0) return cuEventRecord(handle, stream_handle);
+  std::shared_ptr<Stream> stream;
+  if (const int code = working_stream_of(stream_handle, stream); code != 0) return code;
+  const auto event = event_of(handle);
+  if (event == nullptr || event->context != stream->context) return kInvalidHandle;
+  if (flags != kEventRecordExternal || stream->capture == nullptr) return kInvalidValue;
+  add_node(*stream, {stream->context, nullptr}).recorded = event;
+  return kSuccess;
+}
+
 int cuEventQuery(EventHandle handle) {
   const auto event = event_of(handle);
   if (event == nullptr) return kInvalidHandle;
@@ -134,6 +146,10 @@ int cuStreamWaitEvent(StreamHandle stream_handle, EventHandle handle, unsigned f
   if (const int code = working_stream_of(stream_handle, stream); code != 0) return code;
   const auto event = event_of(handle);
   if (event == nullptr) return kInvalidHandle;
+  if (flags == kEventWaitExternal && stream->capture != nullptr) {
+    add_node(*stream, {stream->context, nullptr}).awaited = event;
+    return kSuccess;
+  }
   if (flags != 0) return kInvalidValue;
   if (event->capture != nullptr && event->capture->ended) return kCapturedEvent;
   if (event->capture != nullptr) return join_capture(*stream, event->capture, event->frontier);

@@ -44,17 +44,17 @@ TEST(RateBucket, RefusesWhatIsNone) {
   EXPECT_THAT(RateBucket::map(memory->take_fd()).status().message(), HasSubstr("link rate"));
 }
 
-// Bytes per second over one link or two that share an uplink, 64 KiB messages, about 100 ms.
+// Bytes per second over one link or two that share an uplink, 64 KiB messages, about 200 ms.
 double measured_rate(int senders, int64_t bytes_per_second) {
   constexpr size_t kBytes = 64 << 10;
-  const uint32_t messages = static_cast<uint32_t>(bytes_per_second / 10 / kBytes) / senders;
+  const uint32_t messages = static_cast<uint32_t>(bytes_per_second / 5 / kBytes) / senders;
   const OpenTransport open = throttled(open_inproc, bytes_per_second);
   TestRank receiver(open, 0);
   std::vector<std::unique_ptr<TestRank>> ranks;
   std::vector<LinkPair> pairs;
   for (int i = 1; i <= senders; ++i) {
     ranks.push_back(std::make_unique<TestRank>(open, i));
-    pairs.push_back(open_pair(*ranks.back(), receiver, LinkSpec{i, 0, 0, 4, kBytes}));
+    pairs.push_back(open_pair(*ranks.back(), receiver, LinkSpec{i, 0, 0, 16, kBytes}));
   }
   const int64_t start_ns = now_ns();
   std::vector<std::thread> threads;
@@ -82,10 +82,10 @@ double measured_rate(int senders, int64_t bytes_per_second) {
 class ThrottledSenders : public testing::TestWithParam<int> {};
 
 TEST_P(ThrottledSenders, KeepTheRate) {
-  constexpr double kRate = 250e6;
+  // So slow that the slots last for 20 ms in which a busy machine may take the processor away, and
+  // the best of some; too fast is never right.
+  constexpr double kRate = 50e6;
   double best = 0;
-  // A busy machine may take the processor away for a while, so the best of some; too fast is never
-  // right.
   for (int attempt = 0; attempt < 10 && best < 0.98 * kRate; ++attempt) {
     const double rate = measured_rate(GetParam(), static_cast<int64_t>(kRate));
     EXPECT_LT(rate, 1.02 * kRate);

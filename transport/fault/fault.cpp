@@ -49,6 +49,7 @@ class FaultSender final : public SendLink {
   }
   LinkRate rate() override { return inner_->rate(); }
   Status status() const override { return inner_->status(); }
+  bool peer_gave_up() const override { return inner_->peer_gave_up(); }
   void abort(const Status& why) override { inner_->abort(why); }
 
  private:

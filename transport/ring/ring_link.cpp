@@ -43,6 +43,7 @@ class RingSender final : public SendLink {
     return committed_ == 0 || view_.header->consumer_came.load(std::memory_order_acquire) != 0;
   }
   Status status() const override { return port_->status(true); }
+  bool peer_gave_up() const override { return port_->peer_gave_up(); }
   void abort(const Status& why) override { port_->abort(why); }
 
  private:
@@ -104,6 +105,7 @@ class RingReceiver final : public RecvLink {
     port_->peer_bell().ring();
   }
 
+  bool peer_gave_up() const override { return port_->peer_gave_up(); }
   Status status() const override {
     // A message may have come in between the look at the ring and the other rank's leaving.
     const bool gone = port_->peer_gone();

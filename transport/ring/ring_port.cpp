@@ -48,6 +48,11 @@ Status RingPort::status(bool drained) const {
   return loss_.at(name());
 }
 
+bool RingPort::peer_gave_up() const {
+  return !failed_.load(std::memory_order_acquire) &&
+         parts_.view.header->failure.load(std::memory_order_acquire) == kFailed;
+}
+
 // What the other end wrote, taken with care: it may be any bytes.
 Status RingPort::peer_failure() const {
   const RingHeader& header = *parts_.view.header;

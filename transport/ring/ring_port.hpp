@@ -52,6 +52,8 @@ class RingPort {
   // sender).
   Status status(bool drained) const;
 
+  // The other end failed the link.
+  bool peer_gave_up() const;
   void abort(const Status& why);
   // The first failure found by this end alone.
   void fail(Status why);

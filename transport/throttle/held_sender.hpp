@@ -32,6 +32,7 @@ class HeldSender final : public SendLink {
   // What the departures let through while messages had to wait for theirs.
   LinkRate rate() override;
   Status status() const override { return inner_->status(); }
+  bool peer_gave_up() const override { return inner_->peer_gave_up(); }
   void abort(const Status& why) override;
 
  private:

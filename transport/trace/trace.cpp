@@ -24,6 +24,7 @@ class TraceSender final : public SendLink {
   bool flushed() const override { return inner_->flushed(); }
   LinkRate rate() override { return inner_->rate(); }
   Status status() const override { return inner_->status(); }
+  bool peer_gave_up() const override { return inner_->peer_gave_up(); }
   void abort(const Status& why) override { inner_->abort(why); }
 
  private:
@@ -50,6 +51,7 @@ class TraceReceiver final : public RecvLink {
     inner_->release();
   }
   Status status() const override { return inner_->status(); }
+  bool peer_gave_up() const override { return inner_->peer_gave_up(); }
   void abort(const Status& why) override { inner_->abort(why); }
 
  private:

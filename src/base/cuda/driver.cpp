@@ -1,5 +1,6 @@
 #include "base/cuda/driver.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -57,33 +58,38 @@ Status fill(Driver& driver, const Library& library) {
                spelt(driver.version), library.name(), missing);
 }
 
+using GetCurrentContext = int (*)(ContextHandle* context);
+
 struct Search {
   DriverState state;
   std::unique_ptr<Driver> driver;  // there when the state is kReady
   Status why;
+  GetCurrentContext current = nullptr;  // of a driver that is there
 };
 
 Search search(const std::string& name) {
   const Result<Library> library = Library::open(name, "CUDA driver");
   if (!library.ok()) return {DriverState::kAbsent, nullptr, library.status()};
   Result<Driver> opened = Driver::open(*library);
-  if (!opened.ok()) return {DriverState::kUnusable, nullptr, opened.status()};
+  const auto current = reinterpret_cast<GetCurrentContext>(library->symbol("cuCtxGetCurrent"));
+  if (!opened.ok()) return {DriverState::kUnusable, nullptr, opened.status(), current};
   if (opened->device_count > 0)
-    return {DriverState::kReady, std::make_unique<Driver>(std::move(*opened)), Status()};
+    return {DriverState::kReady, std::make_unique<Driver>(std::move(*opened)), Status(), current};
   return {DriverState::kAbsent, nullptr,
           error(Code::kCudaError,
                 "the CUDA driver sees no GPU; check nvidia-smi and CUDA_VISIBLE_DEVICES")};
 }
 
+std::atomic<const Search*> the_done = nullptr;  // partner: opened_driver()
+
 // Never destroyed: streams and memory of static objects are given back after main() has returned.
 const Search& the_search() {
   static std::mutex mutex;
-  static const Search* done = nullptr;
   const std::lock_guard lock(mutex);
-  if (done != nullptr) return *done;
+  if (const Search* done = the_done.load(); done != nullptr) return *done;
   const Result<Config> config = Config::from_environment();
   static const auto& kept = *new Search(search((config.ok() ? *config : Config()).cuda_library));
-  done = &kept;
+  the_done.store(&kept);
   return kept;
 }
 
@@ -109,6 +115,17 @@ Result<const Driver*> driver() {
   const Search& found = the_search();
   if (found.state != DriverState::kReady) return found.why;
   return found.driver.get();
+}
+
+const Driver* opened_driver() {
+  const Search* done = the_done.load();
+  return done != nullptr && done->state == DriverState::kReady ? done->driver.get() : nullptr;
+}
+
+bool caller_has_context() {
+  const GetCurrentContext current = the_search().current;
+  ContextHandle context = nullptr;
+  return current != nullptr && current(&context) == kSuccess && context != nullptr;
 }
 
 }  // namespace strait::cuda

@@ -29,6 +29,12 @@ enum class DriverState {
 
 DriverState driver_state();
 
+// The driver if somebody has asked for it and it is ready; else null. Costs a load.
+const Driver* opened_driver();
+
+// A context of the driver is current in this thread, whether we can use that driver or not.
+bool caller_has_context();
+
 // The driver, or the sentence that says why there is none and what to do.
 Result<const Driver*> driver();
 

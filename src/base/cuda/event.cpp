@@ -23,6 +23,14 @@ Status Event::hold_back(StreamHandle stream) const {
   return event_.driver().cuStreamWaitEvent(stream, get(), 0);
 }
 
+Status Event::record_outside(StreamHandle captured) const {
+  return event_.driver().cuEventRecordWithFlags(get(), captured, kEventRecordExternal);
+}
+
+Status Event::hold_back_inside(StreamHandle captured) const {
+  return event_.driver().cuStreamWaitEvent(captured, get(), kEventWaitExternal);
+}
+
 Result<bool> Event::is_past() const {
   const int code = event_.driver().cuEventQuery.code(get());
   if (code == kSuccess || code == kNotReady) return code == kSuccess;

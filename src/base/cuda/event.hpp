@@ -18,6 +18,10 @@ class Event {
   Status record(StreamHandle stream) const;
   // What the stream gets from now on waits for the record; the stream may be of another device.
   Status hold_back(StreamHandle stream) const;
+  // The same of a stream that is captured, for each replay: the record is seen outside the graph,
+  // and what was recorded outside is waited for.
+  Status record_outside(StreamHandle captured) const;
+  Status hold_back_inside(StreamHandle captured) const;
   // True before the first record too.
   Result<bool> is_past() const;
   Status wait_past(Deadline deadline) const;

@@ -90,11 +90,16 @@ inline constexpr uint32_t kNoLane = 0xffffffff;
 
 enum class DeviceFailure : uint32_t {
   kNone = 0,
-  kAborted,     // by the host
+  kAborted,     // by the host; found: waited_for(), expected: the tag of the call
   kWrongTag,    // found: the tag that came
   kWrongBytes,  // found: the bytes that came
   kDamaged,     // a coded chunk; found: the codec's verdict
 };
+
+// For a message of the peer, or for room in what it takes.
+inline constexpr uint64_t waited_for(uint64_t peer, bool message) {
+  return peer << 1 | (message ? 1 : 0);
+}
 
 // In pinned host memory, one per communicator. The first failure wins.
 struct DeviceReport {

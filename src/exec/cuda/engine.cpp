@@ -11,8 +11,15 @@
 #include "plan/tag.hpp"
 
 namespace strait {
+namespace {
+
+constexpr int64_t kDayMs = 86'400'000;
+
+}  // namespace
 
 Result<std::unique_ptr<GpuEngine>> GpuEngine::create(Terms terms) {
+  free_dismissed();
+  if (terms.timeout_ms == 0) terms.timeout_ms = kDayMs;
   STRAIT_ASSIGN(const cuda::Driver* driver, cuda::driver());
   STRAIT_ASSIGN(cuda::PrimaryContext context, cuda::PrimaryContext::retain(*driver, terms.device));
   std::unique_ptr<GpuEngine> engine(new GpuEngine(std::move(terms), *driver, std::move(context)));
@@ -32,6 +39,7 @@ Status GpuEngine::prepare() {
   const uint32_t none = 0;
   STRAIT_TRY(write(arrivals_.pointer(), &none, sizeof none));
   STRAIT_ASSIGN(last_, cuda::Event::create(driver_, context));
+  STRAIT_ASSIGN(captured_last_, cuda::Event::create(driver_, context));
   if (terms_.peers)
     peers_ = std::make_unique<PeerRings>(std::move(*terms_.peers),
                                          PeerRings::Place{.driver = &driver_,
@@ -55,30 +63,30 @@ void GpuEngine::serve(const Coding& coding, TrafficCounters& traffic,
 Status GpuEngine::check_stream(cuda::StreamHandle stream) const {
   if (stream == nullptr || stream == cuda::legacy_stream() || stream == cuda::per_thread_stream())
     return Status();
-  STRAIT_ASSIGN(const cuda::ContextHandle context, cuda::context_of(driver_, stream));
+  cuda::ContextHandle context = nullptr;
+  const int code = driver_.cuStreamGetCtx.code(stream, &context);
+  if (code == cuda::kInvalidHandle || code == cuda::kContextIsDestroyed)
+    return error(Code::kInvalidArgument,
+                 "the stream does not exist any more: give the call one that does until its work "
+                 "is done");
+  if (code != cuda::kSuccess) return cuda::failure("cuStreamGetCtx", code);
   if (context == context_.get()) return Status();
   STRAIT_ASSIGN(const int device, cuda::device_of(driver_, context));
-  if (device == terms_.device) return Status();
+  if (device == terms_.device)
+    return error(Code::kInvalidArgument,
+                 "the stream is of another context of GPU {} than the primary one: make it where "
+                 "that is current (cudaSetDevice, or cuDevicePrimaryCtxRetain)",
+                 device);
   return error(Code::kInvalidArgument,
                "the stream is of GPU {}, and the communicator's rank is on GPU {}: give it a "
                "stream of its own GPU",
                device, terms_.device);
 }
 
-GpuEngine::~GpuEngine() {
-  if (thread_.joinable()) {
-    if (!stopped_.load()) {
-      const Status status = drain(Deadline::after_ms(terms_.timeout_ms));
-      if (!status.ok()) log_warn("{}", status.message());
-    }
-    stop();
-    {
-      std::lock_guard lock(mutex_);
-      leaving_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
+Result<uint64_t> GpuEngine::capture_id(cuda::StreamHandle stream) const {
+  STRAIT_ASSIGN(const cuda::ContextScope scope, cuda::ContextScope::enter(driver_, context_.get()));
+  STRAIT_ASSIGN(const cuda::Capture capture, cuda::capture_of(driver_, stream));
+  return capture.active ? capture.id : 0;
 }
 
 Status GpuEngine::launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& call,
@@ -113,37 +121,59 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DataType type, Devi
   call.steps = plan->steps;
   call.report = reinterpret_cast<DeviceReport*>(report_memory_.pointer());
   call.arrivals = static_cast<uint32_t*>(arrivals_.data());
-  if (capture.active) {
-    captured_.push_back(std::make_unique<Launched>(Launched{this, plan}));
-    STRAIT_TRY(
-        cuda::call_on_host(driver_, stream, &GpuEngine::begin_replay, captured_.back().get()));
-  } else {
-    STRAIT_TRY(follow_last(stream));
-  }
+  if (capture.active) STRAIT_TRY(this->capture(capture, plan, stream));
+  STRAIT_TRY(follow_last(capture, stream));
   const cuda::LaunchShape shape{.blocks = plan->blocks,
                                 .threads = plan->coded ? kCodedThreads : terms_.threads,
                                 .shared_bytes = plan->coded ? kCodedSharedBytes : kLaneSharedBytes};
   const cuda::Kernel& kernel = plan->coded ? kernels_.coded(type) : kernels_.plain(type);
   STRAIT_TRY(cuda::launch_with(kernel, shape, stream, call));
-  if (capture.active) return Status();
-  begun(*plan);
-  STRAIT_TRY(last_.record(stream));
-  last_stream_ = stream;
-  has_last_ = true;
-  return Status();
+  if (!capture.active) begun(*plan);
+  return become_last(capture, stream);
 }
 
-// Calls of one communicator run one after another, whatever streams they are given.
-Status GpuEngine::follow_last(cuda::StreamHandle stream) {
-  if (!has_last_ || stream == last_stream_) return Status();
-  return last_.hold_back(stream);
+// What the graph needs of us stays until it is gone.
+Status GpuEngine::capture(const cuda::Capture& into, std::shared_ptr<const GpuPlan> plan,
+                          cuda::StreamHandle stream) {
+  auto launched = std::make_unique<Launched>();
+  launched->engine = this;
+  launched->plan = std::move(plan);
+  Launched* const call = launched.get();
+  {
+    std::lock_guard lock(mutex_);
+    std::erase_if(captured_, [](const auto& other) { return other->gone.load(); });
+    captured_.push_back(std::move(launched));
+  }
+  const Status kept = cuda::call_after_graph(driver_, into.graph, &GpuEngine::graph_is_gone, call);
+  if (!kept.ok()) {
+    graph_is_gone(call);
+    return kept;
+  }
+  return cuda::call_on_host(driver_, stream, &GpuEngine::begin_replay, call);
+}
+
+// Calls of one communicator run one after another, whatever streams they are given, in graphs or
+// not. A stream's handle does not tell whether it is the one of the last call: handles are used
+// again, and that of the per-thread stream names many.
+Status GpuEngine::follow_last(const cuda::Capture& capture, cuda::StreamHandle stream) {
+  if (!capture.active) return last_.hold_back(stream);
+  return captured_id_ == capture.id ? captured_last_.hold_back(stream)
+                                    : last_.hold_back_inside(stream);
+}
+
+Status GpuEngine::become_last(const cuda::Capture& capture, cuda::StreamHandle stream) {
+  if (!capture.active) return last_.record(stream);
+  captured_id_ = capture.id;
+  STRAIT_TRY(last_.record_outside(stream));
+  return captured_last_.record(stream);
 }
 
 void GpuEngine::begun(const GpuPlan& plan) {
-  traffic_->plain_bytes.fetch_add(plan.plain_bytes, std::memory_order_relaxed);
-  Proxy::expect(plan.loads);
   {
     std::lock_guard lock(mutex_);
+    if (leaving_) return;  // what the call would need of the communicator may be gone
+    traffic_->plain_bytes.fetch_add(plan.plain_bytes, std::memory_order_relaxed);
+    Proxy::expect(plan.loads);
     launched_.fetch_add(1);
   }
   wake_.notify_all();
@@ -152,6 +182,11 @@ void GpuEngine::begun(const GpuPlan& plan) {
 void GpuEngine::begin_replay(void* launched) {
   const auto* call = static_cast<const Launched*>(launched);
   call->engine->begun(*call->plan);
+}
+
+// The driver may run this on a thread that may not call it: what the call kept goes later.
+void GpuEngine::graph_is_gone(void* launched) {
+  static_cast<Launched*>(launched)->gone.store(true);
 }
 
 Status GpuEngine::join(cuda::StreamHandle stream, const std::vector<cuda::StreamHandle>& others) {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cuda/capture.hpp"
 #include "base/cuda/context.hpp"
 #include "base/cuda/event.hpp"
 #include "base/cuda/memory.hpp"
@@ -65,7 +66,10 @@ class GpuEngine {
   };
 
   static Result<std::unique_ptr<GpuEngine>> create(Terms terms);
-  // Waits for what runs, at most so long as calls may make no progress; then stops it.
+  // Stops what runs. The engine goes when the last kernel has left and no graph holds a call of it:
+  // now, or with a later engine.
+  static void dismiss(std::unique_ptr<GpuEngine> engine);
+  // Nothing of it runs any more: dismiss() sees to that.
   ~GpuEngine();
   GpuEngine(const GpuEngine&) = delete;
   GpuEngine& operator=(const GpuEngine&) = delete;
@@ -78,18 +82,24 @@ class GpuEngine {
   int device() const { return terms_.device; }
   // Of this engine's context.
   Status check_stream(cuda::StreamHandle stream) const;
+  // Of the capture that the stream is in; 0: none.
+  Result<uint64_t> capture_id(cuda::StreamHandle stream) const;
   const cuda::Driver& driver() const { return driver_; }
 
   // The plan of a collective. The bound plan's links stay as long as the engine does.
   Result<std::shared_ptr<const GpuPlan>> bind(const BoundPlan& bound, DataType type);
   Status launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& call,
                 cuda::StreamHandle stream);
+  // A plan that kernels may still read is nobody else's any more.
+  void keep(std::shared_ptr<const GpuPlan> plan) { kept_.push_back(std::move(plan)); }
 
   struct PointToPoint {
     const BoundPlan* bound = nullptr;
     Request request;
     const void* address = nullptr;  // of what is sent, or where it goes
   };
+  // Makes what launch() needs; may wait for peers that prepare the other end for the first time.
+  Status prepare(const std::vector<PointToPoint>& operations);
   // Sends and receives of one batch, in one kernel: beside each other, but for those of one
   // direction and peer, which keep their order.
   Status launch(const std::vector<PointToPoint>& operations, cuda::StreamHandle stream);
@@ -104,12 +114,17 @@ class GpuEngine {
   // Everything launched has ended and left.
   bool idle();
   Status drain(Deadline deadline);
+  // What a peer that failed said by a link, whether anything waits for it or not. Any thread.
+  Status peer_failure();
+  // Until no graph that holds a call of this engine is left.
+  Status wait_for_graphs(Deadline deadline);
 
  private:
   // A call in a graph: each replay begins it anew.
   struct Launched {
     GpuEngine* engine;
     std::shared_ptr<const GpuPlan> plan;  // what its kernel reads
+    std::atomic<bool> gone{false};        // with its graph; partner: graphs_alive()
   };
 
   explicit GpuEngine(Terms terms, const cuda::Driver& driver, cuda::PrimaryContext context)
@@ -121,6 +136,7 @@ class GpuEngine {
   Result<DevicePort*> reach(const StepPorts& ports, Direction direction, int peer);
   Status watched_links();
   Result<DevicePort*> add_port(const DevicePort& port);
+  Status open_receivers(const BoundPlan& bound);
   struct Lowered {
     LoweredPlan plan;
     uint64_t plain_bytes = 0;
@@ -128,21 +144,33 @@ class GpuEngine {
   };
   Result<Lowered> lower_with_ports(const BoundPlan& bound, DataType type);
   Result<std::shared_ptr<const GpuPlan>> bind(const std::vector<PointToPoint>& operations);
+  Result<std::shared_ptr<const GpuPlan>> batch_of(const std::vector<PointToPoint>& operations);
   Result<std::shared_ptr<GpuPlan>> upload(const LoweredPlan& lowered,
                                           std::vector<Proxy::Load> loads);
   Status write(cuda::DevicePointer target, const void* source, size_t bytes);
   Status reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char* purpose);
   Status start(std::shared_ptr<const GpuPlan> plan, DataType type, DeviceCall call,
                cuda::StreamHandle stream);
-  Status follow_last(cuda::StreamHandle stream);
+  Status capture(const cuda::Capture& into, std::shared_ptr<const GpuPlan> plan,
+                 cuda::StreamHandle stream);
+  Status follow_last(const cuda::Capture& capture, cuda::StreamHandle stream);
+  Status become_last(const cuda::Capture& capture, cuda::StreamHandle stream);
   void begun(const GpuPlan& plan);
   static void begin_replay(void* launched);
+  static void graph_is_gone(void* launched);
+  size_t graphs_alive();  // calls in graphs
+  static void free_dismissed();
+  void leave();  // the thread ends
+  bool has_left();
 
   void watch();
   Result<uint64_t> look_around(uint64_t* progress_seen);
   Status kernel_failure() const;
   Status device_failure();
+  Status stall();
+  std::string place_of(const DeviceReport& report) const;
   bool busy();
+  bool is_to_watch();
 
   Terms terms_;
   const cuda::Driver& driver_;
@@ -164,13 +192,18 @@ class GpuEngine {
   std::unique_ptr<PeerRings> peers_;
   // Beside links that kernels turn: by them the other end tells that it failed.
   std::mutex watched_mutex_;
-  std::vector<std::function<Status()>> watched_;
+  struct Watched {
+    std::function<Status()> status;
+    std::function<bool()> peer_gave_up;
+  };
+  std::vector<Watched> watched_;
   using BatchName = std::vector<std::tuple<Collective, DataType, uint64_t, int, const void*>>;
   std::map<BatchName, std::shared_ptr<const GpuPlan>> batches_;  // of sends and receives
-  std::vector<std::unique_ptr<Launched>> captured_;
-  cuda::Event last_;
-  cuda::StreamHandle last_stream_ = nullptr;
-  bool has_last_ = false;
+  std::vector<std::shared_ptr<const GpuPlan>> kept_;
+  std::vector<std::unique_ptr<Launched>> captured_;  // guarded by mutex_
+  cuda::Event last_;                                 // the end of the last call, plain or replayed
+  cuda::Event captured_last_;          // of the last one in the graph that is being captured
+  uint64_t captured_id_ = 0;           // of that capture
   std::atomic<uint64_t> launched_{0};  // partner: busy()
   std::atomic<bool> stopped_{false};   // partner: watch()
 

@@ -71,6 +71,19 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(const BoundPla
   return std::shared_ptr<const GpuPlan>(std::move(plan));
 }
 
+// By what this rank receives, which waits for nobody: a peer that sends waits for it.
+Status GpuEngine::open_receivers(const BoundPlan& bound) {
+  for (size_t lane = 0; lane < bound.plan.lanes.size(); ++lane)
+    for (size_t index = 0; index < bound.plan.lanes[lane].steps.size(); ++index) {
+      const Step& step = bound.plan.lanes[lane].steps[index];
+      const StepPorts& held = bound.ports[lane][index];
+      if (held.recv == nullptr) continue;
+      const bool coded = step.recv_wire == Wire::kCoded;
+      STRAIT_TRY(port_of(held, Direction::kReceive, coded, step.recv_from).status());
+    }
+  return Status();
+}
+
 // One kernel of bytes carries all types at once: addresses stand where offsets do. Each chain of
 // lanes that share a port has a block of its own.
 Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
@@ -80,6 +93,7 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
   LoweredPlan all;
   std::vector<Proxy::Load> loads;
   uint64_t plain_bytes = 0;
+  for (const PointToPoint& operation : operations) STRAIT_TRY(open_receivers(*operation.bound));
   for (const PointToPoint& operation : operations) {
     const DataType type = operation.request.type;
     STRAIT_ASSIGN(Lowered lowered, lower_with_ports(*operation.bound, type));
@@ -119,24 +133,34 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
   return std::shared_ptr<const GpuPlan>(std::move(plan));
 }
 
-Status GpuEngine::launch(const std::vector<PointToPoint>& operations, cuda::StreamHandle stream) {
-  if (operations.empty()) return Status();
+Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::batch_of(
+    const std::vector<PointToPoint>& operations) {
   BatchName name;
   for (const PointToPoint& operation : operations)
     name.emplace_back(operation.request.collective, operation.request.type, operation.request.count,
                       operation.request.root, operation.address);
-  if (batches_.size() > kBatchesMax) {
-    STRAIT_TRY(drain(Deadline::after_ms(terms_.timeout_ms)));
+  if (const auto found = batches_.find(name); found != batches_.end()) return found->second;
+  if (batches_.size() >= kBatchesMax) {
+    if (idle()) kept_.clear();
+    for (auto& [other, plan] : batches_) keep(std::move(plan));
     batches_.clear();
   }
-  std::shared_ptr<const GpuPlan>& plan = batches_[name];
-  if (!plan) {
-    STRAIT_ASSIGN(plan, bind(operations));
-  }
+  STRAIT_ASSIGN(std::shared_ptr<const GpuPlan> plan, bind(operations));
+  batches_[name] = plan;
+  return plan;
+}
+
+Status GpuEngine::prepare(const std::vector<PointToPoint>& operations) {
+  return operations.empty() ? Status() : batch_of(operations).status();
+}
+
+Status GpuEngine::launch(const std::vector<PointToPoint>& operations, cuda::StreamHandle stream) {
+  if (operations.empty()) return Status();
+  STRAIT_ASSIGN(std::shared_ptr<const GpuPlan> plan, batch_of(operations));
   DeviceCall call{};
   call.arithmetic.divisor = 1;
   call.tag = tag_of(operations.front().request, 0);
-  return start(plan, DataType::kUint8, call, stream);
+  return start(std::move(plan), DataType::kUint8, call, stream);
 }
 
 Result<std::shared_ptr<GpuEngine::GpuPlan>> GpuEngine::upload(const LoweredPlan& lowered,
@@ -171,18 +195,27 @@ Result<DevicePort*> GpuEngine::reach(const StepPorts& ports, Direction direction
   const bool sends = direction == Direction::kSend;
   DevicePort port;
   if (sends) {
-    STRAIT_ASSIGN(port,
-                  peers_->open_sender(peer, ports.lane, Deadline::after_ms(terms_.timeout_ms)));
+    // An abort here or a failure there ends the wait.
+    const auto stopped = [&]() -> Status {
+      if (stopped_.load()) return error(Code::kInvalidUsage, "the communicator was aborted");
+      return ports.send->link->status();
+    };
+    STRAIT_ASSIGN(port, peers_->open_sender(peer, ports.lane, Deadline::after_ms(terms_.timeout_ms),
+                                            stopped));
   } else {
     STRAIT_ASSIGN(port, peers_->open_receiver(peer, ports.lane));
   }
   STRAIT_ASSIGN(DevicePort * made, add_port(port));
   bound_[name_of(ports, direction)] = {made, nullptr};
   std::lock_guard lock(watched_mutex_);
+  const auto watch = [this](const auto* link) {
+    watched_.push_back({.status = [link] { return link->status(); },
+                        .peer_gave_up = [link] { return link->peer_gave_up(); }});
+  };
   if (sends)
-    watched_.emplace_back([link = ports.send->link] { return link->status(); });
+    watch(ports.send->link);
   else
-    watched_.emplace_back([link = ports.recv] { return link->status(); });
+    watch(ports.recv);
   return made;
 }
 

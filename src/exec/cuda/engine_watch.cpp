@@ -14,6 +14,7 @@ constexpr int64_t kDeviceLookNs = 100'000'000;
 // A peer may write its last message into our memory and leave: only if nothing moves for so long is
 // it missed.
 constexpr int64_t kGoneNs = 1'000'000'000;
+constexpr int64_t kReportNs = 1'000'000'000;  // for a stopped kernel to say where it was
 
 uint64_t read(const uint64_t& word) {
   return std::atomic_ref(const_cast<uint64_t&>(word)).load(std::memory_order_acquire);
@@ -22,10 +23,23 @@ uint32_t read(const uint32_t& word) {
   return std::atomic_ref(const_cast<uint32_t&>(word)).load(std::memory_order_acquire);
 }
 
+// What a tag cannot tell is the same in both texts.
+Status wrong_call(const std::string& where, const std::string& theirs, const std::string& mine) {
+  return error(Code::kInvalidUsage,
+               "{}: a peer calls {} where this rank calls {}{}; all ranks must make the same calls "
+               "in the same order, with the same count, type, operation and root",
+               where, theirs, mine, theirs == mine ? " with another count or root" : "");
+}
+
 }  // namespace
 
 bool GpuEngine::busy() {
   return read(report_->finished) != launched_.load() || !proxy_->idle();
+}
+
+// A kernel that found something wrong may have ended before anybody looked.
+bool GpuEngine::is_to_watch() {
+  return !stopped_.load() && (busy() || read(report_->complete) != 0);
 }
 
 bool GpuEngine::idle() {
@@ -53,14 +67,14 @@ void GpuEngine::watch() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return leaving_ || (busy() && !stopped_.load()); });
+      wake_.wait(lock, [this] { return leaving_ || is_to_watch(); });
       if (leaving_) return;
     }
     uint64_t progress_seen = read(report_->progress);
     int64_t moved_ns = now_ns();
     int64_t device_seen_ns = moved_ns;
     int idle_looks = 0;
-    while (busy() && !stopped_.load()) {
+    while (is_to_watch()) {
       const uint32_t rung = terms_.doorbell->read();
       const auto moved = look_around(&progress_seen);
       const int64_t now = now_ns();
@@ -70,13 +84,10 @@ void GpuEngine::watch() {
       if (failure.ok() && now - device_seen_ns > kDeviceLookNs) {
         device_seen_ns = now;
         failure = device_failure();
+        if (failure.ok()) failure = peer_failure();
       }
       if (failure.ok() && now - moved_ns > kGoneNs) failure = watched_links();
-      if (failure.ok() && now - moved_ns > terms_.timeout_ms * 1'000'000)
-        failure = error(Code::kTimeout,
-                        "nothing moved for {} ms on GPU {}: a peer has not made the same call, or "
-                        "has stopped; look at the other ranks, or raise STRAIT_TIMEOUT_MS",
-                        terms_.timeout_ms, terms_.device);
+      if (failure.ok() && now - moved_ns > terms_.timeout_ms * 1'000'000) failure = stall();
       if (!failure.ok()) {
         stop();
         on_failure_(failure);
@@ -100,21 +111,50 @@ Result<uint64_t> GpuEngine::look_around(uint64_t* progress_seen) {
 
 Status GpuEngine::watched_links() {
   std::lock_guard lock(watched_mutex_);
-  for (const auto& status : watched_) STRAIT_TRY(status());
+  for (const Watched& link : watched_) STRAIT_TRY(link.status());
   return Status();
+}
+
+Status GpuEngine::peer_failure() {
+  std::lock_guard lock(watched_mutex_);
+  for (const Watched& link : watched_)
+    if (link.peer_gave_up()) return link.status();
+  return Status();
+}
+
+// Who waits for whom. A kernel says so once it is stopped.
+Status GpuEngine::stall() {
+  stop();
+  const Deadline deadline = Deadline::after_ns(kReportNs);
+  while (read(report_->complete) == 0 && !deadline.passed())
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  const std::string what = fmt::format("nothing moved for {} ms", terms_.timeout_ms);
+  const DeviceReport& report = *report_;
+  if (read(report.complete) == 0 ||
+      report.failure != static_cast<uint32_t>(DeviceFailure::kAborted))
+    return error(Code::kTimeout,
+                 "{} on GPU {}: a peer has not made the same call, or has stopped; look at the "
+                 "other ranks, or raise STRAIT_TIMEOUT_MS",
+                 what, terms_.device);
+  return error(Code::kTimeout,
+               "{}: {} on {} waits for {} rank {}, which has not made the same call, or has "
+               "stopped; look at it, or raise STRAIT_TIMEOUT_MS",
+               what, describe_tag(static_cast<uint32_t>(report.expected)), place_of(report),
+               (report.found & 1) != 0 ? "a message of" : "room at", report.found >> 1);
+}
+
+std::string GpuEngine::place_of(const DeviceReport& report) const {
+  return fmt::format("GPU {}, lane {}, step {}, round {}", terms_.device, report.lane,
+                     report.step + 1, report.round + 1);
 }
 
 Status GpuEngine::kernel_failure() const {
   const DeviceReport& report = *report_;
-  const std::string where = fmt::format("GPU {}, lane {}, step {}, round {}", terms_.device,
-                                        report.lane, report.step + 1, report.round + 1);
+  const std::string where = place_of(report);
   switch (static_cast<DeviceFailure>(report.failure)) {
     case DeviceFailure::kWrongTag:
-      return error(Code::kInvalidUsage,
-                   "{}: a peer calls {} where this rank calls {}; all ranks must make the same "
-                   "calls in the same order, with the same count, type, operation and root",
-                   where, describe_tag(static_cast<uint32_t>(report.found)),
-                   describe_tag(static_cast<uint32_t>(report.expected)));
+      return wrong_call(where, describe_tag(static_cast<uint32_t>(report.found)),
+                        describe_tag(static_cast<uint32_t>(report.expected)));
     case DeviceFailure::kWrongBytes:
       return error(Code::kInvalidUsage,
                    "{}: a peer sent {} bytes where {} were expected: give both ranks the same "

@@ -25,8 +25,9 @@ Result<CollectiveKernels> CollectiveKernels::load(const cuda::Driver& driver,
     auto module = cuda::Module::load(driver, context, image);
     if (!module.ok() && images.empty())
       return error(Code::kCudaError,
-                   "this library was built without kernels for GPUs: build it where nvcc is, or "
-                   "give it host memory");
+                   "this library was built without kernels for GPUs ({}): build it where nvcc is, "
+                   "or give it host memory",
+                   module.status().message());
     STRAIT_TRY(module.status());
     kernels.modules_.push_back(std::move(*module));
   }

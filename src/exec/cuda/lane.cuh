@@ -92,7 +92,7 @@ class Lane {
     const bool came = receive_flagged(call_.report, *piece.step->recv_port, flagged_in(),
                                       static_cast<uint32_t>(shared_.received_bytes));
     const bool all_came = __syncthreads_and(came) != 0;
-    if (!all_came && threadIdx.x == 0) fail(piece, DeviceFailure::kAborted, 0, 0);
+    if (!all_came && threadIdx.x == 0) tell_whom_it_waited_for(piece, true);
     return all_came;
   }
 
@@ -111,9 +111,15 @@ class Lane {
     shared_.recv_flagged = false;
     shared_.send_flagged = false;
     shared_.stop = false;
-    if (step.recv_port != nullptr && !find_message(piece)) shared_.stop = true;
-    if (!shared_.stop && step.send_port != nullptr && !find_room(piece)) shared_.stop = true;
-    if (shared_.stop) fail(piece, DeviceFailure::kAborted, 0, 0);
+    const bool has_message = step.recv_port == nullptr || find_message(piece);
+    shared_.stop = !has_message || (step.send_port != nullptr && !find_room(piece));
+    if (shared_.stop) tell_whom_it_waited_for(piece, !has_message);
+  }
+
+  // Thread 0, when the host said stop. Nobody listens if something else failed before.
+  __device__ void tell_whom_it_waited_for(const Piece& piece, bool for_message) const {
+    const DevicePort* port = for_message ? piece.step->recv_port : piece.step->send_port;
+    fail(piece, DeviceFailure::kAborted, waited_for(port->peer, for_message), call_.tag);
   }
 
   __device__ bool find_message(const Piece& piece) {

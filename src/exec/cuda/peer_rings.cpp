@@ -51,11 +51,11 @@ Status publish(const cuda::MappedMemory& memory, FdShelf& shelf, const std::stri
 }
 
 Result<cuda::MappedMemory> fetch(const PeerRings::Place& place, const PeerRings::Terms& terms,
-                                 int peer, const std::string& name, size_t bytes,
-                                 Deadline deadline) {
+                                 int peer, const std::string& name, size_t bytes, Deadline deadline,
+                                 const std::function<Status()>& stopped = {}) {
   STRAIT_ASSIGN(const FetchedFd fetched,
                 fetch_fd(terms.addresses[static_cast<size_t>(peer)], terms.comm_key, peer, name,
-                         terms.secret, deadline));
+                         terms.secret, deadline, stopped));
   STRAIT_ASSIGN(cuda::PhysicalMemory memory,
                 cuda::PhysicalMemory::import_from(*place.driver, place.context, fetched.fd, bytes));
   const std::array devices = {place.device};
@@ -95,10 +95,12 @@ Result<DevicePort> PeerRings::open_receiver(int source, int lane) {
   return port(rings_.back(), source);
 }
 
-Result<DevicePort> PeerRings::open_sender(int destination, int lane, Deadline deadline) {
+Result<DevicePort> PeerRings::open_sender(int destination, int lane, Deadline deadline,
+                                          const std::function<Status()>& stopped) {
   const Layout layout(place_);
-  STRAIT_ASSIGN(cuda::MappedMemory ring, fetch(place_, terms_, destination,
-                                               name_of(terms_.rank, lane), layout.bytes, deadline));
+  STRAIT_ASSIGN(cuda::MappedMemory ring,
+                fetch(place_, terms_, destination, name_of(terms_.rank, lane), layout.bytes,
+                      deadline, stopped));
   rings_.push_back(std::move(ring));
   return port(rings_.back(), destination);
 }

@@ -7,6 +7,7 @@
 //   | slots | flagged slots | marks | released |      in steps of 2 MiB, as devices map memory
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -43,8 +44,9 @@ class PeerRings {
   }
   // Returns at once; the sender may fetch the ring from then on.
   Result<DevicePort> open_receiver(int source, int lane);
-  // Waits until the receiver has made it.
-  Result<DevicePort> open_sender(int destination, int lane, Deadline deadline);
+  // Waits until the receiver has made it, or `stopped` has a reason not to.
+  Result<DevicePort> open_sender(int destination, int lane, Deadline deadline,
+                                 const std::function<Status()>& stopped);
 
   // ---- Before the first ring: whether memory of the peer's GPU can be used here, by trying.
   static constexpr const char* kProbe = "gpu";

@@ -1,170 +1,57 @@
-// NCCL's calls on GPUs: the bits are those of ranks on hosts, in one domain and between domains,
-// compressed and not.
-#include <random>
-
-#include "api/cuda/gpu_rank.hpp"
-#include "base/types.hpp"
-#include "plan/request.hpp"
+// NCCL's collectives on GPUs: the bits are those of ranks on hosts, in one domain and between
+// domains, compressed and not, in every shape of plan.
+#include "api/cuda/drawn_case.hpp"
 #include "strait.h"
 
 namespace strait::test {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-struct Case {
-  Collective collective;
-  ncclDataType_t type;
-  ncclRedOp_t op;
-  size_t count;
-  int ranks;
-  Settings settings;
-};
-
-std::string describe(const Case& what) {
-  std::string text =
-      fmt::format("{} of {} {}, operation {}, {} ranks", name_of(what.collective), what.count,
-                  name_of(static_cast<DataType>(what.type)), static_cast<int>(what.op), what.ranks);
-  for (const auto& [name, value] : what.settings) text += fmt::format(", {}={}", name, value);
-  return text;
-}
-
-Request request_of(const Case& what) {
-  return {.collective = what.collective,
-          .type = static_cast<DataType>(what.type),
-          .reduce = ReduceKind::kSum,
-          .count = what.count,
-          .root = 1};
-}
-
-Bytes input_of(const Case& what, int rank) {
-  const size_t bytes =
-      input_count(request_of(what), rank, what.ranks) * size_of(static_cast<DataType>(what.type));
-  Bytes values(bytes);
-  std::mt19937 random(static_cast<uint32_t>(rank + 1));
-  for (std::byte& value : values) value = static_cast<std::byte>(random() % 64);
-  return values;
-}
-
-size_t output_bytes(const Case& what, int rank) {
-  return output_count(request_of(what), rank, what.ranks) *
-         size_of(static_cast<DataType>(what.type));
-}
-
-ncclResult_t call(const Case& what, const void* in, void* out, ncclComm_t comm,
-                  cudaStream_t stream) {
-  switch (what.collective) {
-    case Collective::kAllReduce:
-      return ncclAllReduce(in, out, what.count, what.type, what.op, comm, stream);
-    case Collective::kReduce:
-      return ncclReduce(in, out, what.count, what.type, what.op, 1, comm, stream);
-    case Collective::kBroadcast:
-      return ncclBroadcast(in, out, what.count, what.type, 1, comm, stream);
-    case Collective::kAllGather:
-      return ncclAllGather(in, out, what.count, what.type, comm, stream);
-    case Collective::kReduceScatter:
-      return ncclReduceScatter(in, out, what.count, what.type, what.op, comm, stream);
-    case Collective::kAllToAll:
-      return ncclAlltoAll(in, out, what.count, what.type, comm, stream);
-    case Collective::kGather:
-      return ncclGather(in, out, what.count, what.type, 1, comm, stream);
-    default:
-      return ncclScatter(in, out, what.count, what.type, 1, comm, stream);
-  }
-}
-
-std::vector<Bytes> on_hosts(const Case& what) {
-  std::vector<Bytes> outputs(static_cast<size_t>(what.ranks));
-  Settings settings = what.settings;
-  settings["STRAIT_DEVICE"] = "host";
-  run_world(what.ranks, settings, [&](int rank, ncclComm_t comm) {
-    const Bytes input = input_of(what, rank);
-    Bytes output(output_bytes(what, rank));
-    EXPECT_EQ(call(what, input.data(), output.data(), comm, nullptr), ncclSuccess)
-        << ncclGetLastError(comm);
-    outputs[static_cast<size_t>(rank)] = std::move(output);
-  });
-  return outputs;
-}
-
-std::vector<Bytes> on_gpus(const Case& what) {
-  std::vector<Bytes> outputs(static_cast<size_t>(what.ranks));
-  run_gpus(what.ranks, 4, what.settings, [&](int rank, GpuRank& gpu, ncclComm_t comm) {
-    const cuda::DeviceMemory input = gpu.memory(input_of(what, rank));
-    const cuda::DeviceMemory output = gpu.memory(output_bytes(what, rank));
-    EXPECT_EQ(call(what, input.data(), output.data(), comm, gpu.stream()), ncclSuccess)
-        << ncclGetLastError(comm);
-    const Status done = gpu.wait();
-    EXPECT_TRUE(done.ok()) << done.message();
-    outputs[static_cast<size_t>(rank)] = gpu.read(output, output_bytes(what, rank));
-  });
-  return outputs;
-}
-
-void expect_same_bits(const Case& what) {
-  SCOPED_TRACE(describe(what));
-  const auto expected = on_hosts(what);
-  const auto found = on_gpus(what);
-  for (int rank = 0; rank < what.ranks; ++rank)
-    ASSERT_EQ(found[static_cast<size_t>(rank)], expected[static_cast<size_t>(rank)])
-        << "rank " << rank;
-}
-
-constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kReduce,
-                                     Collective::kBroadcast,     Collective::kAllGather,
-                                     Collective::kReduceScatter, Collective::kAllToAll,
-                                     Collective::kGather,        Collective::kScatter};
-
 TEST(GpuCollectives, EachHasTheHostsBits) {
-  for (const Collective collective : kCollectives)
-    expect_same_bits({collective, ncclFloat32, ncclSum, 3000, 3, {}});
+  for (int collective = 0; collective < 8; ++collective)
+    expect_same_bits(
+        {.request = request_of(static_cast<Collective>(collective), DataType::kFloat32, 3000),
+         .ranks = 3});
 }
 
 TEST(GpuCollectives, BetweenDomainsTooCompressedOrNot) {
-  for (const ncclDataType_t type : {ncclFloat16, ncclBfloat16, ncclFloat32, ncclFloat64,
-                                    ncclFloat8e4m3, ncclFloat8e5m2, ncclInt32})
+  for (const DataType type :
+       {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat32, DataType::kFloat64,
+        DataType::kFloat8e4m3, DataType::kFloat8e5m2, DataType::kInt32})
     for (const char* compress : {"off", "fast", "dense"})
-      expect_same_bits({Collective::kAllReduce,
-                        type,
-                        ncclSum,
-                        30'000,
-                        4,
-                        {{"STRAIT_EMULATE_DOMAINS", "2"},
-                         {"STRAIT_COMPRESS", compress},
-                         {"STRAIT_CHECKSUM", compress[0] == 'd' ? "on" : "off"}}});
-  for (const Collective collective : kCollectives)
+      expect_same_bits({.request = request_of(Collective::kAllReduce, type, 30'000),
+                        .ranks = 4,
+                        .settings = {{"STRAIT_EMULATE_DOMAINS", "2"},
+                                     {"STRAIT_COMPRESS", compress},
+                                     {"STRAIT_CHECKSUM", compress[0] == 'd' ? "on" : "off"}}});
+  for (int collective = 0; collective < 8; ++collective)
     expect_same_bits(
-        {collective, ncclBfloat16, ncclMax, 9000, 4, {{"STRAIT_EMULATE_DOMAINS", "1"}}});
+        {.request = request_of(static_cast<Collective>(collective), DataType::kBfloat16, 9000),
+         .op = ncclMax,
+         .ranks = 4,
+         .settings = {{"STRAIT_EMULATE_DOMAINS", "1"}}});
 }
 
 // Kernels make the very chunks of the hosts' codec.
 TEST(GpuCollectives, AsManyBytesCrossAsBetweenHosts) {
-  const Case what{Collective::kAllReduce,
-                  ncclBfloat16,
-                  ncclSum,
-                  30'000,
-                  4,
-                  {{"STRAIT_EMULATE_DOMAINS", "2"}, {"STRAIT_COMPRESS", "dense"}}};
+  const Case what{.request = request_of(Collective::kAllReduce, DataType::kBfloat16, 30'000),
+                  .ranks = 4,
+                  .settings = {{"STRAIT_EMULATE_DOMAINS", "2"}, {"STRAIT_COMPRESS", "dense"}}};
   const auto sent = [](ncclComm_t comm) {
     straitCommStats_t stats{};
     stats.size = sizeof stats;
-    EXPECT_EQ(straitCommGetStats(comm, &stats), ncclSuccess);
+    EXPECT_NCCL(straitCommGetStats(comm, &stats));
     return std::pair(stats.coded_value_bytes_sent, stats.coded_wire_bytes_sent);
   };
   std::array<std::pair<uint64_t, uint64_t>, 4> hosts;
   Settings settings = what.settings;
   settings["STRAIT_DEVICE"] = "host";
   run_world(what.ranks, settings, [&](int rank, ncclComm_t comm) {
-    const Bytes input = input_of(what, rank);
-    Bytes output(output_bytes(what, rank));
-    EXPECT_EQ(call(what, input.data(), output.data(), comm, nullptr), ncclSuccess);
+    Bytes memory = memory_of(what, rank);
+    EXPECT_NCCL(call_with_operation(what, memory.data(), rank, nullptr, comm, nullptr));
     hosts[static_cast<size_t>(rank)] = sent(comm);
   });
   run_gpus(what.ranks, 4, what.settings, [&](int rank, GpuRank& gpu, ncclComm_t comm) {
-    const cuda::DeviceMemory input = gpu.memory(input_of(what, rank));
-    const cuda::DeviceMemory output = gpu.memory(output_bytes(what, rank));
-    EXPECT_EQ(call(what, input.data(), output.data(), comm, gpu.stream()), ncclSuccess);
-    ASSERT_TRUE(gpu.wait().ok());
+    on_gpu(what, rank, gpu, comm);
     // The last chunk may still be on its way through the proxy.
     for (int look = 0; look < 2000 && sent(comm) != hosts[static_cast<size_t>(rank)]; ++look)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -176,7 +63,39 @@ TEST(GpuCollectives, AsManyBytesCrossAsBetweenHosts) {
 TEST(GpuCollectives, EveryTypeAndOperation) {
   for (int type = 0; type < ncclNumTypes; ++type)
     for (const ncclRedOp_t op : {ncclSum, ncclProd, ncclMax, ncclMin, ncclAvg})
-      expect_same_bits({Collective::kAllReduce, static_cast<ncclDataType_t>(type), op, 500, 2, {}});
+      expect_same_bits(
+          {.request = request_of(Collective::kAllReduce, static_cast<DataType>(type), 500),
+           .op = op});
+}
+
+TEST(GpuCollectives, FactorsOfTheUserFromTheHostAndFromTheDevice) {
+  for (int type = 0; type < ncclNumTypes; ++type)
+    for (const Scalar scalar : {Scalar::kHost, Scalar::kDevice})
+      expect_same_bits(
+          {.request = request_of(Collective::kReduceScatter, static_cast<DataType>(type), 300),
+           .ranks = 3,
+           .scalar = scalar});
+}
+
+// One rank: a copy, or the average or product of one.
+TEST(GpuCollectives, OfOneRank) {
+  for (int collective = 0; collective < 8; ++collective)
+    for (const bool in_place : {false, true})
+      for (const Scalar scalar : {Scalar::kNone, Scalar::kDevice})
+        expect_same_bits(
+            {.request = request_of(static_cast<Collective>(collective), DataType::kFloat16, 700, 0),
+             .op = ncclAvg,
+             .ranks = 1,
+             .in_place = in_place,
+             .scalar = scalar});
+}
+
+TEST(GpuCollectives, DrawnByLotHaveTheHostsBits) {
+  for (uint64_t seed = 1; seed <= 160; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    expect_same_bits(draw_case(seed));
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 // Inside a domain kernels write into each other's memory: it works although every link of the hosts
