@@ -6,6 +6,8 @@
 #include "api/export.hpp"
 #include "api/handle.hpp"
 #include "api/result.hpp"
+#include "comm/device.hpp"
+#include "comm/gpu_memory.hpp"
 #include "nccl.h"
 
 namespace strait::api {
@@ -15,8 +17,16 @@ Status allocate(void** out, size_t bytes) {
   if (out == nullptr) return error(Code::kInvalidArgument, "ptr is NULL: give it a place to go");
   *out = nullptr;
   if (bytes == 0) return error(Code::kInvalidArgument, "size is 0: ask for at least one byte");
-  STRAIT_ASSIGN(*out, allocate_shareable(bytes));
+  STRAIT_ASSIGN(const Config config, Config::from_environment());
+  STRAIT_ASSIGN(const Device device, device_of_caller(config, std::nullopt));
+  STRAIT_ASSIGN(*out,
+                device.gpu ? allocate_on_gpu(device.ordinal, bytes) : allocate_shareable(bytes));
   return Status();
+}
+
+Status free_memory(void* pointer) {
+  if (pointer == nullptr || free_on_gpu(pointer)) return Status();
+  return free_shareable(pointer);
 }
 
 Status register_buffer(ncclComm_t comm, const void* buffer, size_t bytes, void** out) {
@@ -108,8 +118,7 @@ STRAIT_API(ncclResult_t, MemAlloc, (void** ptr, size_t size)) {
 }
 
 STRAIT_API(ncclResult_t, MemFree, (void* ptr)) {
-  return guarded("ncclMemFree",
-                 [&] { return ptr == nullptr ? strait::Status() : strait::free_shareable(ptr); });
+  return guarded("ncclMemFree", [&] { return strait::api::free_memory(ptr); });
 }
 
 STRAIT_API(ncclResult_t, CommRegister,
