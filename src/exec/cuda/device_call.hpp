@@ -83,6 +83,7 @@ struct DeviceLane {
   uint64_t staging_stride;  // bytes of each of its two parts for values
   uint32_t next;            // the lane that the same block runs afterwards; kNoLane: none
   uint32_t type;            // a DataType; what the marks of this lane's messages say
+  uint32_t tag;             // of this lane's messages; 0: the call's
 };
 inline constexpr uint32_t kNoLane = 0xffffffff;
 
@@ -90,7 +91,7 @@ inline constexpr uint32_t kNoLane = 0xffffffff;
 
 enum class DeviceFailure : uint32_t {
   kNone = 0,
-  kAborted,     // by the host; found: waited_for(), expected: the tag of the call
+  kAborted,     // by the host; found: waited_for(), expected: the tag of what was waited for
   kWrongTag,    // found: the tag that came
   kWrongBytes,  // found: the bytes that came
   kDamaged,     // a coded chunk; found: the codec's verdict
@@ -141,7 +142,7 @@ struct DeviceCall {
   uint32_t* arrivals;  // blocks of this call that have ended; the last one sets it back to 0
   DeviceArithmetic arithmetic;
   const void* scalar_place;  // the factor, one element; null: the arithmetic's own
-  uint32_t tag;
+  uint32_t tag;              // of the call; a batch of sends and receives has none
 };
 
 }  // namespace strait

@@ -115,6 +115,7 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
       if (fresh) chains.emplace_back();
       lane.piece *= element_bytes;
       lane.first_step += first_step;
+      lane.tag = tag_of(operation.request, 0);
       chains[found->second].push_back(lane);
     }
   }
@@ -159,7 +160,6 @@ Status GpuEngine::launch(const std::vector<PointToPoint>& operations, cuda::Stre
   STRAIT_ASSIGN(std::shared_ptr<const GpuPlan> plan, batch_of(operations));
   DeviceCall call{};
   call.arithmetic.divisor = 1;
-  call.tag = tag_of(operations.front().request, 0);
   return start(std::move(plan), DataType::kUint8, call, stream);
 }
 

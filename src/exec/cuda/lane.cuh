@@ -67,6 +67,8 @@ class Lane {
   }
 
  private:
+  __device__ uint32_t tag() const { return lane_.tag != 0 ? lane_.tag : call_.tag; }
+
   __device__ bool run(const Piece& piece) {
     const DeviceStep& step = *piece.step;
     if (threadIdx.x == 0) prepare(piece);
@@ -80,7 +82,7 @@ class Lane {
     if (!compute(piece)) return false;
     __syncthreads();
     if (send_flagged) {
-      ::strait::gpu::send_flagged(*step.send_port, flagged_out(), narrow_bytes(piece), call_.tag);
+      ::strait::gpu::send_flagged(*step.send_port, flagged_out(), narrow_bytes(piece), tag());
       __syncthreads();
     }
     if (threadIdx.x == 0) pass_on(piece, send_flagged);
@@ -119,7 +121,7 @@ class Lane {
   // Thread 0, when the host said stop. Nobody listens if something else failed before.
   __device__ void tell_whom_it_waited_for(const Piece& piece, bool for_message) const {
     const DevicePort* port = for_message ? piece.step->recv_port : piece.step->send_port;
-    fail(piece, DeviceFailure::kAborted, waited_for(port->peer, for_message), call_.tag);
+    fail(piece, DeviceFailure::kAborted, waited_for(port->peer, for_message), tag());
   }
 
   __device__ bool find_message(const Piece& piece) {
@@ -129,8 +131,7 @@ class Lane {
     const Arrived arrived = shared_.recv_flagged ? wait_for_flagged(call_.report, from)
                                                  : wait_for_message(call_.report, from);
     if (!arrived.ok) return false;
-    if (arrived.tag != call_.tag)
-      return fail(piece, DeviceFailure::kWrongTag, arrived.tag, call_.tag);
+    if (arrived.tag != tag()) return fail(piece, DeviceFailure::kWrongTag, arrived.tag, tag());
     if (!decodes(step) && arrived.bytes != narrow_bytes(piece))
       return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
     shared_.received = shared_.recv_flagged ? flagged_in() : slot_of(from);
@@ -249,7 +250,7 @@ class Lane {
       if (send_flagged)
         ++to.sequence;
       else
-        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), call_.tag, lane_.type);
+        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), tag(), lane_.type);
     }
     if (step.recv_port != nullptr) release(*step.recv_port);
     device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);

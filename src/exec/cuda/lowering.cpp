@@ -67,7 +67,8 @@ LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of) {
                              .staging = lowered.staging_bytes,
                              .staging_stride = staging_of(lane, size_of(type)),
                              .next = kNoLane,
-                             .type = static_cast<uint32_t>(type)});
+                             .type = static_cast<uint32_t>(type),
+                             .tag = 0});
     const uint64_t stride = lowered.lanes.back().staging_stride;
     if (stride > 0) lowered.staging_bytes += 2 * stride + coder_bytes(type);
     const auto port = [&](Direction direction, const Step& step, int peer) {

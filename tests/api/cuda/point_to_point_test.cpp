@@ -2,12 +2,15 @@
 // with oneself; one thread may have several ranks.
 #include <gmock/gmock.h>
 
+#include <barrier>
+
 #include "api/cuda/gpu_rank.hpp"
 
 namespace strait::test {
 namespace {
 
 using testing::Each;
+using testing::HasSubstr;
 
 constexpr size_t kWords = 2000;
 
@@ -50,6 +53,58 @@ TEST(GpuPointToPoint, OutsideOfAGroupOneAfterTheOther) {
                       : ncclRecv(words.data(), kWords, ncclUint32, 1 - rank, comm, gpu.stream()));
     EXPECT_DONE(gpu.wait());
     EXPECT_THAT(gpu.words_in(words), Each(7U));
+  });
+}
+
+// In one group, each pair of ranks has a count of its own, and each message its type.
+TEST(GpuPointToPoint, EachPairHasItsOwnCount) {
+  constexpr int kRanks = 4;
+  const auto count = [](int from, int to) { return static_cast<size_t>(100 * from + 7 * to); };
+  const auto type = [](int from, int to) { return (from + to) % 2 == 0 ? ncclUint32 : ncclInt; };
+  run_gpus(
+      kRanks, 4, {{"STRAIT_EMULATE_DOMAINS", "2"}}, [&](int rank, GpuRank& gpu, ncclComm_t comm) {
+        const auto in = gpu.words(1000, static_cast<uint32_t>(rank + 1));
+        std::vector<cuda::DeviceMemory> out;
+        EXPECT_NCCL(ncclGroupStart());
+        for (int peer = 0; peer < kRanks; ++peer) {
+          out.push_back(gpu.words(1000, 0));
+          EXPECT_NCCL(
+              ncclSend(in.data(), count(rank, peer), type(rank, peer), peer, comm, gpu.stream()));
+          EXPECT_NCCL(ncclRecv(out.back().data(), count(peer, rank), type(peer, rank), peer, comm,
+                               gpu.stream()));
+        }
+        EXPECT_NCCL(ncclGroupEnd());
+        EXPECT_DONE(gpu.wait());
+        for (int peer = 0; peer < kRanks; ++peer) {
+          auto words = gpu.words_in(out[static_cast<size_t>(peer)]);
+          const auto end = words.begin() + static_cast<ptrdiff_t>(count(peer, rank));
+          EXPECT_THAT(std::vector(words.begin(), end), Each(static_cast<uint32_t>(peer + 1)));
+          EXPECT_THAT(std::vector(end, words.end()), Each(0U));
+        }
+      });
+}
+
+// What differs is told with the sizes of that message.
+TEST(GpuPointToPoint, AWrongCountAmongOthersIsNamed) {
+  std::barrier seen(2);
+  meet_on_gpus(2, 2, {}, [&](int rank, GpuRank& gpu, ncclComm_t comm) {
+    const auto words = gpu.words(1000, 1);
+    EXPECT_NCCL(ncclGroupStart());
+    for (const size_t count : {size_t{10}, size_t{20}, size_t{rank == 0 ? 30U : 31U}})
+      EXPECT_NCCL(rank == 0 ? ncclSend(words.data(), count, ncclUint32, 1, comm, gpu.stream())
+                            : ncclRecv(words.data(), count, ncclUint32, 0, comm, gpu.stream()));
+    EXPECT_NCCL(ncclGroupEnd());
+    ncclResult_t state = ncclSuccess;
+    const Deadline deadline = Deadline::after_ms(20'000);
+    while (state == ncclSuccess && rank == 1 && !deadline.passed())
+      EXPECT_NCCL(ncclCommGetAsyncError(comm, &state));
+    if (rank == 1) {
+      EXPECT_EQ(state, ncclInvalidUsage);
+      EXPECT_THAT(ncclGetLastError(comm), HasSubstr("send/receive of 120 bytes where this rank "
+                                                    "calls send/receive of 124 bytes"));
+    }
+    seen.arrive_and_wait();
+    EXPECT_NCCL(ncclCommAbort(comm));
   });
 }
 
