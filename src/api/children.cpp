@@ -212,16 +212,19 @@ Status grow_new(int rank_count, const ncclUniqueId* id_bytes, int rank, ncclComm
     return error(Code::kInvalidArgument, "rank {} is not among the {} ranks (0 to {})", rank,
                  rank_count, rank_count - 1);
   STRAIT_ASSIGN(const Config config, read_settings(options));
+  STRAIT_ASSIGN(const Device device, device_of_caller(config, std::nullopt));
   const Meeting meeting{.id = id, .rank = rank, .rank_count = rank_count};
-  return submit({.out = out,
-                 .config = config,
-                 .make =
-                     [meeting, config](const std::shared_ptr<Progress>& progress) {
-                       JoinTerms terms{.meeting = meeting, .config = config, .progress = progress};
-                       if (!progress->blocking()) terms.meeting.stop = progress->stop_token();
-                       return join(std::move(terms));
-                     },
-                 .give_up = [meeting](const Status& why) { report_failure(meeting, why); }});
+  return submit(
+      {.out = out,
+       .config = config,
+       .make =
+           [meeting, config, device](const std::shared_ptr<Progress>& progress) {
+             JoinTerms terms{
+                 .meeting = meeting, .config = config, .device = device, .progress = progress};
+             if (!progress->blocking()) terms.meeting.stop = progress->stop_token();
+             return join(std::move(terms));
+           },
+       .give_up = [meeting](const Status& why) { report_failure(meeting, why); }});
 }
 
 Status grow(ncclComm_t comm, int rank_count, const ncclUniqueId* id, int rank, ncclComm_t* out,

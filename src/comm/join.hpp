@@ -15,7 +15,7 @@ struct JoinTerms {
   Meeting meeting;
   std::vector<UniqueId> ids = {};  // of all its roots, where there are several
   Config config;
-  Device device = {};
+  Device device;
   std::shared_ptr<Progress> progress;
   // Ranks that know each other from another communicator: which transport reaches each, and what
   // domain this one is in; else empty.
