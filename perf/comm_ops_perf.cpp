@@ -8,6 +8,7 @@
 
 #include "perf/comm_ops/life.hpp"
 #include "perf/launch/launcher.hpp"
+#include "perf/launch/same_host.hpp"
 
 namespace strait::perf {
 namespace {
@@ -25,12 +26,17 @@ struct Outcome {
   uint64_t wrong = 0;
 };
 
-Outcome run_rank(const CommOptions& options, Team& team, int thread) {
+// device: the number of the process's first.
+Outcome run_rank(const CommOptions& options, Team& team, int device, int thread) {
   Launcher& launcher = team.launcher();
   const int rank = launcher.rank() * options.threads + thread;
+  const auto place = open_device(device + thread);
+  if (!place.ok()) fail(launcher, place.status());
+  if (const Status status = (*place)->enter(); !status.ok()) fail(launcher, status);
+  if (const Status status = (*place)->make_stream(); !status.ok()) fail(launcher, status);
   Outcome outcome;
   for (const int size : swept_sizes(options, launcher.size() * options.threads)) {
-    Life life(options, team, thread, rank, size);
+    Life life(options, team, **place, thread, rank, size);
     if (const Status status = life.run(); !status.ok()) fail(launcher, status);
     for (std::string& line : life.summary()) outcome.lines.push_back(std::move(line));
     const uint64_t mine = life.wrong();
@@ -42,10 +48,13 @@ Outcome run_rank(const CommOptions& options, Team& team, int thread) {
 
 Outcome run_ranks(const CommOptions& options, Launcher& launcher) {
   Team team(launcher, options.threads, [&](const Status& status) { fail(launcher, status); });
+  const auto index = index_on_host(launcher);
+  if (!index.ok()) fail(launcher, index.status());
+  const int device = *index * options.threads;
   std::vector<std::thread> threads;
   for (int t = 1; t < options.threads; ++t)
-    threads.emplace_back([&, t] { run_rank(options, team, t); });
-  Outcome outcome = run_rank(options, team, 0);
+    threads.emplace_back([&, t] { run_rank(options, team, device, t); });
+  Outcome outcome = run_rank(options, team, device, 0);
   for (std::thread& thread : threads) thread.join();
   return outcome;
 }

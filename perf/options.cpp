@@ -15,7 +15,7 @@ struct Raw {
   std::string min_bytes = "32M", max_bytes = "32M", step_bytes = "1M";
   std::string type = "float", kind = "sum";
   int step_factor = 1;
-  int cuda_graph = 0, device_implementation = 0, device_cta_count = 16;
+  int device_implementation = 0, device_cta_count = 16;
 };
 
 constexpr int kMany = 1 << 30;
@@ -48,7 +48,7 @@ class FlagTable {
 
   void ranks_and_sizes() {
     number("-t,--nthreads", o_.threads, 1, 4096, "ranks per process, each a thread");
-    number("-g,--ngpus", o_.devices, 1, 4096, "ranks per thread (host devices)");
+    number("-g,--ngpus", o_.devices, 1, 4096, "ranks per thread");
     onoff("-p,--parallel_init", o_.parallel_init, "0|1: make communicators in the threads");
     text("-b,--minbytes", raw_.min_bytes, "smallest size, as 8, 64K, 1M, 2G");
     text("-e,--maxbytes", raw_.max_bytes, "largest size");
@@ -90,10 +90,11 @@ class FlagTable {
     number("-R,--local_register", o_.local_register, 0, 2,
            "1: register the buffers, 2: as symmetric windows");
     number("-x,--cta_policy", o_.cta_policy, 0, 2, "CTA policy; changes nothing on hosts");
-    number("-G,--cudagraph", raw_.cuda_graph, 0, kMany, "CUDA graph launches (GPUs only)");
+    number("-G,--cudagraph", o_.graph_launches, 0, kMany,
+           "launches of the iterations as one CUDA graph (GPUs only)");
     number("-D,--device_implementation", raw_.device_implementation, 0, 4,
-           "device API kernels (GPUs only)");
-    number("-V,--device_cta_count", raw_.device_cta_count, 1, 128, "CTAs of -D (GPUs only)");
+           "device API kernels; there are none");
+    number("-V,--device_cta_count", raw_.device_cta_count, 1, 128, "CTAs of -D");
   }
 
   void ours() {
@@ -179,24 +180,20 @@ Status read_rest(Options* options) {
   if (options->per_iteration_skip >= options->iterations)
     return error(Code::kInvalidArgument, "-K {} leaves none of -n {} iterations",
                  options->per_iteration_skip, options->iterations);
-  if (options->cta_policy >= 0)
-    options->notes.push_back("-x: a host device has no CTAs; nothing changes");
+  if (options->graph_launches > 0 && (options->times_each_iteration() || options->blocking > 0))
+    return error(Code::kInvalidArgument,
+                 "-G {}: a graph's iterations have no times and no waits of their own; leave out "
+                 "-I, -z, --median and --percentiles",
+                 options->graph_launches);
   return {};
 }
 
-// What nccl-tests also refuses where the device cannot do it.
+// What nccl-tests also refuses where the library cannot do it.
 Status refuse_unsupported(const Raw& raw) {
-  if (raw.cuda_graph > 0)
-    return error(Code::kInvalidUsage,
-                 "-G {}: there are no CUDA graphs on host devices, where this program runs; leave "
-                 "it out",
-                 raw.cuda_graph);
-  if (raw.device_implementation > 0)
-    return error(Code::kInvalidUsage,
-                 "-D {}: there are no device kernels on host devices, where this program runs; "
-                 "leave it out",
-                 raw.device_implementation);
-  return {};
+  if (raw.device_implementation == 0) return {};
+  return error(Code::kInvalidUsage,
+               "-D {}: the library has no device API for kernels of a program's own; leave it out",
+               raw.device_implementation);
 }
 
 Status finish(const Raw& raw, Options* options) {
@@ -210,7 +207,7 @@ Status finish(const Raw& raw, Options* options) {
 ParsedOptions parse_options(const std::string& program, int argc, const char* const* argv) {
   Options options;
   Raw raw;
-  CLI::App app("Measures " + program + " as nccl-tests does, on host devices.", program);
+  CLI::App app("Measures " + program + " as nccl-tests does, on GPUs or hosts.", program);
   // As with getopt, the last of a repeated flag counts.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   const FlagTable flags(&app, &options, &raw);

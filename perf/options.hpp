@@ -39,6 +39,7 @@ struct Options {
   bool null_stream = false;
   int timeout_s = 0;
   bool unalign = false;
+  int graph_launches = 0;  // of the timed iterations as one CUDA graph; 0: no graph
   int local_register = 0;  // 1: ncclCommRegister, 2: symmetric windows
   int cta_policy = -1;     // negative: the library's
   // what is reported
@@ -62,9 +63,6 @@ struct Options {
   double bound_latency_us = 0;
   int first_device = -1;     // NCCL_TESTS_DEVICE: the number of this process's first device
   double min_bus_gbps = -1;  // NCCL_TESTS_MIN_BW: the average below 0.9 of it fails; negative: none
-  // Flags that were accepted though a host device has nothing for them to change.
-  std::vector<std::string> notes;
-
   bool times_each_iteration() const { return per_iteration || percentiles || median; }
 };
 

@@ -1,21 +1,20 @@
 #include "perf/comm_ops/life.hpp"
 
-#include <strait.h>
-
 #include <algorithm>
-
-#include "perf/engine/seat.hpp"
 
 namespace strait::perf {
 namespace {
 
 constexpr size_t kWorkElements = 1024;
+constexpr size_t kWorkBytes = kWorkElements * sizeof(int);
 
 }  // namespace
 
-Life::Life(const CommOptions& options, Team& team, int thread, int rank, int size)
+Life::Life(const CommOptions& options, Team& team, RankDevice& device, int thread, int rank,
+           int size)
     : options_(options),
       team_(team),
+      device_(device),
       thread_(thread),
       rank_(rank),
       size_(size),
@@ -23,23 +22,14 @@ Life::Life(const CommOptions& options, Team& team, int thread, int rank, int siz
 
 Life::~Life() {
   // The measurement is over: a failure to free changes nothing.
-  if (stream_ != nullptr) (void)straitStreamDestroy(stream_);
   if (input_ != nullptr) (void)ncclMemFree(input_);
   if (output_ != nullptr) (void)ncclMemFree(output_);
 }
 
 Status Life::prepare() {
   return timings_.time(Event::kPrepare, true, [&]() -> Status {
-    const auto allocate = [](int** target) {
-      void* memory = nullptr;
-      const Status status =
-          told("ncclMemAlloc", ncclMemAlloc(&memory, kWorkElements * sizeof(int)));
-      *target = static_cast<int*>(memory);
-      return status;
-    };
-    STRAIT_TRY(told("straitStreamCreate", straitStreamCreate(&stream_)));
-    STRAIT_TRY(allocate(&input_));
-    return allocate(&output_);
+    STRAIT_TRY(told("ncclMemAlloc", ncclMemAlloc(&input_, kWorkBytes)));
+    return told("ncclMemAlloc", ncclMemAlloc(&output_, kWorkBytes));
   });
 }
 
@@ -177,29 +167,31 @@ Status Life::work(ncclComm_t comm) {
   for (int again = 0; again < options_.work_iterations; ++again) {
     int rank = 0;
     if (comm != nullptr) STRAIT_TRY(told("ncclCommUserRank", ncclCommUserRank(comm, &rank)));
-    std::fill_n(input_, kWorkElements, rank + 1);
+    STRAIT_TRY(
+        device_.write(static_cast<std::byte*>(input_), kWorkBytes, [rank](std::byte* memory) {
+          std::fill_n(reinterpret_cast<int*>(memory), kWorkElements, rank + 1);
+        }));
     STRAIT_TRY(timings_.time(Event::kAllReduce, comm != nullptr, [&] {
-      return told("ncclAllReduce",
-                  ncclAllReduce(input_, output_, kWorkElements, ncclInt, ncclSum, comm, stream_));
+      return told("ncclAllReduce", ncclAllReduce(input_, output_, kWorkElements, ncclInt, ncclSum,
+                                                 comm, device_.stream()));
     }));
-    STRAIT_TRY(timings_.time(Event::kSynchronize, comm != nullptr, [&] {
-      return told("straitStreamSynchronize", straitStreamSynchronize(stream_));
-    }));
+    STRAIT_TRY(timings_.time(Event::kSynchronize, comm != nullptr,
+                             [&] { return device_.synchronize(comm); }));
     if (comm != nullptr) STRAIT_TRY(check(comm));
   }
   return {};
 }
 
 Status Life::check(ncclComm_t comm) {
-  ncclResult_t failure = ncclSuccess;
-  STRAIT_TRY(told("ncclCommGetAsyncError", ncclCommGetAsyncError(comm, &failure)));
-  STRAIT_TRY(told("ncclAllReduce", failure));
   int count = 0;
   STRAIT_TRY(told("ncclCommCount", ncclCommCount(comm, &count)));
   const int sum = count * (count + 1) / 2;
-  wrong_ += static_cast<uint64_t>(
-      std::count_if(output_, output_ + kWorkElements, [&](int element) { return element != sum; }));
-  return {};
+  return device_.read(
+      static_cast<std::byte*>(output_), kWorkBytes, [this, sum](const std::byte* memory) {
+        const auto* first = reinterpret_cast<const int*>(memory);
+        wrong_ += static_cast<uint64_t>(std::count_if(
+            first, first + kWorkElements, [sum](int element) { return element != sum; }));
+      });
 }
 
 Status Life::end(ncclComm_t comm) {

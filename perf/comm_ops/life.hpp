@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "perf/comm_ops/timings.hpp"
+#include "perf/engine/rank_device.hpp"
 
 namespace strait::perf {
 
 class Life {
  public:
-  // `rank` of the program; communicators have the ranks below `size`.
-  Life(const CommOptions& options, Team& team, int thread, int rank, int size);
+  // `rank` of the program; communicators have the ranks below `size`. The device has a stream.
+  Life(const CommOptions& options, Team& team, RankDevice& device, int thread, int rank, int size);
   ~Life();
   Life(const Life&) = delete;
   Life& operator=(const Life&) = delete;
@@ -44,12 +45,12 @@ class Life {
 
   const CommOptions& options_;
   Team& team_;
+  RankDevice& device_;
   const int thread_, rank_, size_;
   Timings timings_;
   uint64_t wrong_ = 0;
-  cudaStream_t stream_ = nullptr;
-  int* input_ = nullptr;
-  int* output_ = nullptr;
+  void* input_ = nullptr;
+  void* output_ = nullptr;
 };
 
 }  // namespace strait::perf

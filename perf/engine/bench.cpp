@@ -85,13 +85,19 @@ std::byte* Bench::recv_of(size_t seat, Placement placement) const {
   return seats_[seat]->recv() + shift + offset;
 }
 
-void Bench::fill(Placement placement) const {
+Status Bench::fill(Placement placement) const {
   for (size_t i = 0; i < seats_.size(); ++i) {
-    const Layout& layout = places_[i].layout;
-    std::memset(recv_of(i, placement), kPoison, layout.recv_count * size_of(test_.type));
-    context_.reference.source().fill(problem_, seats_[i]->rank(), 0, layout.send_count,
-                                     send_of(i, placement));
+    const uint64_t sent = places_[i].layout.send_count;
+    const size_t received = received_bytes(i);
+    RankDevice& device = seats_[i]->device();
+    STRAIT_TRY(device.write(recv_of(i, placement), received,
+                            [&](std::byte* memory) { std::memset(memory, kPoison, received); }));
+    STRAIT_TRY(
+        device.write(send_of(i, placement), sent * size_of(test_.type), [&](std::byte* memory) {
+          context_.reference.source().fill(problem_, seats_[i]->rank(), 0, sent, memory);
+        }));
   }
+  return {};
 }
 
 Status Bench::launch_step(Placement placement, int step, int times) const {
@@ -100,6 +106,7 @@ Status Bench::launch_step(Placement placement, int step, int times) const {
   for (int again = 0; again < times; ++again)
     for (size_t i = 0; i < seats_.size(); ++i) {
       const Seat& seat = *seats_[i];
+      STRAIT_TRY(seat.device().enter());  // whose default stream is meant
       const Call call{send_of(i, placement),
                       recv_of(i, placement),
                       places_[i].layout.count,
@@ -108,7 +115,7 @@ Status Bench::launch_step(Placement placement, int step, int times) const {
                       places_[i].shape,
                       step,
                       seat.comm(),
-                      seat.stream()};
+                      seat.device().stream()};
       STRAIT_TRY(told("the collective", context_.collective.run(call)));
     }
   return grouped ? told("ncclGroupEnd", ncclGroupEnd()) : Status();
@@ -129,7 +136,34 @@ Status Bench::wait() const {
   return {};
 }
 
+// As programs with a graph for each GPU: all are captured by one thread, side by side.
+Status Bench::capture(Placement placement, int iterations, int aggregate) const {
+  for (Seat* seat : seats_) STRAIT_TRY(seat->device().begin_capture());
+  Status called;
+  for (int i = 0; i < iterations && called.ok(); ++i) called = launch(placement, aggregate);
+  for (Seat* seat : seats_)
+    if (const Status ended = seat->device().end_capture(); called.ok()) called = ended;
+  return called;
+}
+
+// Times are those of an iteration.
+Result<Times> Bench::run_graph(Placement placement, const Repetitions& repetitions,
+                               int aggregate) const {
+  STRAIT_TRY(capture(placement, repetitions.iterations, aggregate));
+  const auto launch_all = [&]() -> Status {
+    for (Seat* seat : seats_) STRAIT_TRY(seat->device().launch_graph());
+    return {};
+  };
+  STRAIT_ASSIGN(Times times, time_runs({launch_all, [&] { return wait(); }},
+                                       {repetitions.graph_launches, false, false}));
+  times.elapsed_us /= repetitions.iterations;
+  times.enqueue_us /= repetitions.iterations;
+  for (Seat* seat : seats_) STRAIT_TRY(seat->device().drop_graph());
+  return times;
+}
+
 Result<Times> Bench::run(Placement placement, const Repetitions& repetitions, int aggregate) const {
+  if (repetitions.graph_launches > 0) return run_graph(placement, repetitions, aggregate);
   const auto wait_as_asked = [&]() -> Status {
     STRAIT_TRY(wait());
     if (repetitions.wait_each && context_.options.blocking == 2) context_.team.local_barrier();
@@ -160,36 +194,57 @@ void Bench::make_expected(std::vector<std::byte>* shared) {
   context_.team.local_barrier();
 }
 
-uint64_t Bench::check(Placement placement, const std::vector<std::byte>& shared) const {
+// Whether all was added in the order that ignores racks.
+bool Bench::is_direct_sum(size_t seat, const std::byte* found) const {
+  const Reference* direct = context_.direct_reference;
+  if (!context_.collective.reduces || direct == nullptr) return false;
+  const Place& place = places_[seat];
+  const uint64_t count = place.layout.recv_count;
+  std::vector<std::byte> expected(received_bytes(seat));
+  fill_expected(*direct, problem_, place.result, 0, count, expected.data());
+  return check_result(*direct, problem_, place.result.front().source_first, count, found,
+                      expected.data())
+             .wrong == 0;
+}
+
+uint64_t Bench::check_seat(size_t seat, Placement placement, const std::byte* found,
+                           const std::byte* expected) const {
+  const uint64_t count = places_[seat].layout.recv_count;
+  // A sum comes in one piece.
+  const uint64_t first = places_[seat].result.front().source_first;
+  const Mismatch mismatch =
+      context_.collective.reduces
+          ? check_result(context_.reference, problem_, first, count, found, expected)
+          : check_bytes(test_.type, count, found, expected);
+  if (mismatch.wrong == 0 || is_direct_sum(seat, found)) return 0;
+  std::fprintf(stderr, "# wrong: rank %d, %s %s, %s: %s (%llu wrong in all)\n",
+               context_.world_rank[static_cast<size_t>(seats_[seat]->rank())],
+               std::string(name_of(test_.type)).c_str(),
+               context_.collective.reduces ? std::string(name_of(test_.kind)).c_str() : "none",
+               placement == Placement::kInPlace ? "in place" : "out of place",
+               mismatch.first.c_str(), static_cast<unsigned long long>(mismatch.wrong));
+  return mismatch.wrong;
+}
+
+Result<uint64_t> Bench::check(Placement placement, const std::vector<std::byte>& shared) const {
   uint64_t wrong = 0;
   for (size_t i = 0; i < seats_.size(); ++i) {
-    const uint64_t count = places_[i].layout.recv_count;
-    if (count == 0) continue;
+    if (places_[i].layout.recv_count == 0) continue;
     const std::byte* expected =
         context_.collective.same_everywhere ? shared.data() : places_[i].expected.data();
-    // A sum comes in one piece.
-    const uint64_t first = places_[i].result.front().source_first;
-    const Mismatch mismatch = context_.collective.reduces
-                                  ? check_result(context_.reference, problem_, first, count,
-                                                 recv_of(i, placement), expected)
-                                  : check_bytes(test_.type, count, recv_of(i, placement), expected);
-    wrong += mismatch.wrong;
-    if (mismatch.wrong > 0)
-      std::fprintf(stderr, "# wrong: rank %d, %s %s, %s: %s (%llu wrong in all)\n",
-                   context_.world_rank[static_cast<size_t>(seats_[i]->rank())],
-                   std::string(name_of(test_.type)).c_str(),
-                   context_.collective.reduces ? std::string(name_of(test_.kind)).c_str() : "none",
-                   placement == Placement::kInPlace ? "in place" : "out of place",
-                   mismatch.first.c_str(), static_cast<unsigned long long>(mismatch.wrong));
+    STRAIT_TRY(seats_[i]->device().read(
+        recv_of(i, placement), received_bytes(i),
+        [&](const std::byte* found) { wrong += check_seat(i, placement, found, expected); }));
   }
   return wrong;
 }
 
-std::vector<uint64_t> Bench::hashes(Placement placement) const {
+Result<std::vector<uint64_t>> Bench::hashes(Placement placement) const {
   std::vector<uint64_t> hashes;
   for (size_t i = 0; i < seats_.size(); ++i)
-    hashes.push_back(
-        XXH3_64bits(recv_of(i, placement), places_[i].layout.recv_count * size_of(test_.type)));
+    STRAIT_TRY(seats_[i]->device().read(
+        recv_of(i, placement), received_bytes(i),
+        [&](const std::byte* found) { hashes.push_back(XXH3_64bits(found, received_bytes(i))); }));
   return hashes;
 }
 

@@ -29,15 +29,15 @@ class Bench {
   void destroy_operations();
 
   // Puts every rank's input where the placement wants it.
-  void fill(Placement placement) const;
+  Status fill(Placement placement) const;
   // aggregate: operations in one group.
   Result<Times> run(Placement placement, const Repetitions& repetitions, int aggregate) const;
   // What the ranks must receive: each thread makes its slice or its ranks' own.
   void make_expected(std::vector<std::byte>* shared);
   // Wrong elements of this thread's ranks; the first of each rank is told on standard error.
-  uint64_t check(Placement placement, const std::vector<std::byte>& shared) const;
+  Result<uint64_t> check(Placement placement, const std::vector<std::byte>& shared) const;
   // XXH3 of what each of this thread's ranks received.
-  std::vector<uint64_t> hashes(Placement placement) const;
+  Result<std::vector<uint64_t>> hashes(Placement placement) const;
   Result<Traffic> traffic() const;
   // For each of this thread's ranks world_size pairs: value and wire bytes to each rank, by its
   // number in the communicator.
@@ -58,6 +58,14 @@ class Bench {
   std::byte* recv_of(size_t seat, Placement placement) const;
   Status launch(Placement placement, int aggregate) const;
   Status launch_step(Placement placement, int step, int times) const;
+  Result<Times> run_graph(Placement placement, const Repetitions& repetitions, int aggregate) const;
+  Status capture(Placement placement, int iterations, int aggregate) const;
+  uint64_t check_seat(size_t seat, Placement placement, const std::byte* found,
+                      const std::byte* expected) const;
+  bool is_direct_sum(size_t seat, const std::byte* found) const;
+  size_t received_bytes(size_t seat) const {
+    return places_[seat].layout.recv_count * size_of(test_.type);
+  }
   Status wait() const;
 
   const Context& context_;

@@ -18,6 +18,9 @@ struct Context {
   const Collective& collective;
   const Options& options;
   const Reference& reference;
+  // Small messages between racks are added in the order of ranks, as if there were no racks; null
+  // where that is the same.
+  const Reference* direct_reference;
   Team& team;
   Alarm& alarm;
   std::vector<int> world_rank;  // of this process's group, by rank in the communicator

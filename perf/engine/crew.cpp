@@ -3,9 +3,11 @@
 #include <strait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
+#include <map>
 #include <thread>
+
+#include "perf/launch/same_host.hpp"
 
 namespace strait::perf {
 namespace {
@@ -14,9 +16,16 @@ namespace {
 struct RankFacts {
   int pid;
   int domain;
-  int device;  // -1: whichever is next on the host
+  int device;
   char host[64];
+  char bus[32];
+  char device_name[64];
 };
+
+template <size_t size>
+void put(const std::string& text, char (&field)[size]) {
+  std::strncpy(field, text.c_str(), size - 1);
+}
 
 }  // namespace
 
@@ -67,6 +76,41 @@ Status Crew::join_in_threads(const ncclUniqueId& id) {
   return {};
 }
 
+// One after the other on the host, or from NCCL_TESTS_DEVICE on.
+Status Crew::sit_down() {
+  STRAIT_ASSIGN(const int index, index_on_host(launcher_));
+  const int first =
+      options_.first_device >= 0 ? options_.first_device : index * ranks_per_process();
+  for (size_t i = 0; i < seats_.size(); ++i)
+    STRAIT_TRY(seats_[i]->sit(first + static_cast<int>(i)));
+  return seats_.front()->device().is_gpu() ? check_gpus() : check_hosts();
+}
+
+Status Crew::check_hosts() const {
+  if (options_.graph_launches == 0) return {};
+  return error(Code::kInvalidUsage,
+               "-G {}: there are no CUDA graphs on host devices, where these ranks sit; leave it "
+               "out",
+               options_.graph_launches);
+}
+
+// Ranks of one process that share a GPU share its NULL stream too, and there the first one's kernel
+// would wait for that of the second behind it.
+Status Crew::check_gpus() const {
+  if (!options_.null_stream) return {};
+  std::map<int, int> rank_on;
+  for (const auto& seat : seats_) {
+    const int device = seat->device().number();
+    const auto [first, is_new] = rank_on.emplace(device, seat->rank());
+    if (is_new) continue;
+    return error(Code::kInvalidUsage,
+                 "-y 1: ranks {} and {} share the NULL stream of GPU {} and would wait for each "
+                 "other in it; leave -y out, or give each rank of a process a GPU",
+                 first->second, seat->rank(), device);
+  }
+  return {};
+}
+
 Status Crew::join() {
   STRAIT_ASSIGN(const ncclUniqueId id, meet());
   STRAIT_TRY(options_.parallel_init ? join_in_threads(id) : join_ranks(id, 0, seats_.size()));
@@ -78,7 +122,7 @@ Status Crew::make_buffers() {
   constexpr size_t kRoom = 16;  // for -u: one element of any type
   for (const auto& seat : seats_) {
     STRAIT_TRY(seat->make_buffers(static_cast<size_t>(options_.max_bytes) + kRoom));
-    if (!options_.null_stream) STRAIT_TRY(seat->make_stream());
+    if (!options_.null_stream) STRAIT_TRY(seat->device().make_stream());
   }
   return {};
 }
@@ -98,8 +142,10 @@ Result<std::vector<RankPlace>> Crew::gather_places() {
     straitCommStats_t stats{};
     stats.size = sizeof(stats);
     STRAIT_TRY(told("straitCommGetStats", straitCommGetStats(seats_[i]->comm(), &stats)));
-    const int device = options_.first_device < 0 ? -1 : options_.first_device + static_cast<int>(i);
-    RankFacts facts{::getpid(), stats.domain, device, {}};
+    const RankDevice& device = seats_[i]->device();
+    RankFacts facts{::getpid(), stats.domain, device.number(), {}, {}, {}};
+    put(device.bus(), facts.bus);
+    put(device.name(), facts.device_name);
     ::gethostname(facts.host, sizeof(facts.host) - 1);
     mine.push_back(facts);
   }
@@ -110,11 +156,8 @@ Result<std::vector<RankPlace>> Crew::gather_places() {
     RankFacts facts;
     std::memcpy(&facts, bytes.data() + rank * sizeof(RankFacts), sizeof(RankFacts));
     const int index = static_cast<int>(rank), process = index / ranks_per_process();
-    const auto before = std::count_if(places.begin(), places.end(), [&](const RankPlace& place) {
-      return place.host == facts.host;
-    });
-    places.push_back({index, split_.color(process), process, facts.pid, facts.domain,
-                      facts.device < 0 ? static_cast<int>(before) : facts.device, facts.host});
+    places.push_back({index, split_.color(process), process, facts.pid, facts.domain, facts.device,
+                      facts.host, facts.bus, facts.device_name});
   }
   return places;
 }

@@ -18,8 +18,11 @@ class Crew {
  public:
   Crew(const Options& options, const Split& split, Launcher& launcher);
 
+  // Devices; refuses what they cannot do, before any rank waits for another.
+  Status sit_down();
   // Communicators, buffers, streams, as the options want them.
   Status join();
+  bool on_gpus() const { return seats_.front()->device().is_gpu(); }
   // Ends them all; every process comes here.
   void leave() { seats_.clear(); }
 
@@ -36,6 +39,8 @@ class Crew {
   Result<ncclUniqueId> meet();
   Status join_ranks(const ncclUniqueId& id, size_t first, size_t count);
   Status join_in_threads(const ncclUniqueId& id);
+  Status check_hosts() const;
+  Status check_gpus() const;
   Status make_buffers();
   Status register_buffers();
 

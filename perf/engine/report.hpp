@@ -24,6 +24,8 @@ struct RankPlace {
   int domain = 0;
   int device = 0;
   std::string host;
+  std::string bus;          // of a GPU
+  std::string device_name;  // or "host"
 };
 
 // What is known before the first test.

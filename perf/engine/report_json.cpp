@@ -123,7 +123,7 @@ class JsonReport : public Report {
                  {"iterations", options_.iterations},
                  {"aggregated_iterations", options_.aggregate},
                  {"validation", options_.check},
-                 {"graph", 0},
+                 {"graph", options_.graph_launches},
                  {"unalign", options_.unalign ? 1 : 0},
                  {"blocking_collectives", word(options_.blocking > 0)},
                  {"per_iter_timing", word(options_.per_iteration)},
@@ -151,8 +151,8 @@ class JsonReport : public Report {
                          {"pid", place.pid},
                          {"hostname", place.host},
                          {"device", place.device},
-                         {"device_hex", ""},
-                         {"device_info", "host"},
+                         {"device_hex", place.bus},
+                         {"device_info", place.device_name},
                          {"rack", place.domain}});
     return devices;
   }

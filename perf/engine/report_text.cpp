@@ -77,10 +77,10 @@ class TextReport : public Report {
     fmt::print("# Collective test starting: {}\n", program_);
     fmt::print(
         "# nThread {} nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} "
-        "agg iters: {} validation: {} graph: 0 unalign: {}\n",
+        "agg iters: {} validation: {} graph: {} unalign: {}\n",
         options_.threads, options_.devices, options_.min_bytes, options_.max_bytes, step,
         options_.warmup, options_.iterations, options_.aggregate, options_.check,
-        options_.unalign ? 1 : 0);
+        options_.graph_launches, options_.unalign ? 1 : 0);
     fmt::print("# Strait: data {}, compression {}, {} racks, link rate {}, started by {}\n",
                options_.data, preamble.compress, preamble.domain_count, preamble.link_rate,
                preamble.launcher);
@@ -89,8 +89,10 @@ class TextReport : public Report {
     for (const std::string& note : preamble.notes) fmt::print("# note: {}\n", note);
     fmt::print("#\n# Using devices\n");
     for (const RankPlace& place : preamble.places)
-      fmt::print("#  Rank {:2} Group {:2} Pid {:6} on {:>10} device {:2} [host] rack {}\n",
-                 place.rank, place.color, place.pid, place.host, place.device, place.domain);
+      fmt::print("#  Rank {:2} Group {:2} Pid {:6} on {:>10} device {:2} [{}] {}rack {}\n",
+                 place.rank, place.color, place.pid, place.host, place.device,
+                 place.bus.empty() ? place.device_name : place.bus,
+                 place.bus.empty() ? "" : place.device_name + " ", place.domain);
     print_headings();
     std::fflush(stdout);
   }

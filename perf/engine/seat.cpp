@@ -1,21 +1,9 @@
 #include "perf/engine/seat.hpp"
 
-#include <strait.h>
-
 namespace strait::perf {
-
-Status told(const char* call, ncclResult_t result) {
-  if (result == ncclSuccess) return {};
-  const std::string sentence = ncclGetLastError(nullptr);
-  const auto code = static_cast<Code>(result);
-  // The library's sentences begin with the function that failed.
-  if (sentence.starts_with("nccl") || sentence.starts_with("strait")) return {code, sentence};
-  return error(code, "{}: {}", call, sentence.empty() ? ncclGetErrorString(result) : sentence);
-}
 
 Seat::~Seat() {
   // Nothing can be done about a failure here, and the measurement is over.
-  if (stream_ != nullptr) (void)straitStreamDestroy(stream_);
   for (void* handle : handles_)
     if (handle != nullptr) (void)ncclCommDeregister(comm_, handle);
   for (const ncclWindow_t window : windows_)
@@ -25,7 +13,13 @@ Seat::~Seat() {
   if (recv_ != nullptr) (void)ncclMemFree(recv_);
 }
 
+Status Seat::sit(int device) {
+  STRAIT_ASSIGN(device_, open_device(device));
+  return {};
+}
+
 Status Seat::join(const ncclUniqueId& id, int rank_count, int cta_policy) {
+  STRAIT_TRY(device_->enter());
   if (cta_policy < 0)
     return told("ncclCommInitRank", ncclCommInitRank(&comm_, rank_count, id, rank_));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -34,12 +28,9 @@ Status Seat::join(const ncclUniqueId& id, int rank_count, int cta_policy) {
               ncclCommInitRankConfig(&comm_, rank_count, id, rank_, &config));
 }
 
-Status Seat::make_stream() {
-  return told("straitStreamCreate", straitStreamCreate(&stream_));
-}
-
 Status Seat::make_buffers(size_t bytes) {
   bytes_ = bytes;
+  STRAIT_TRY(device_->enter());
   STRAIT_TRY(told("ncclMemAlloc", ncclMemAlloc(&send_, bytes)));
   return told("ncclMemAlloc", ncclMemAlloc(&recv_, bytes));
 }
@@ -56,14 +47,6 @@ Status Seat::open_windows() {
         "ncclCommWindowRegister",
         ncclCommWindowRegister(comm_, buffers[i], bytes_, &windows_[i], NCCL_WIN_COLL_SYMMETRIC)));
   return {};
-}
-
-Status Seat::synchronize() {
-  if (stream_ != nullptr)
-    STRAIT_TRY(told("straitStreamSynchronize", straitStreamSynchronize(stream_)));
-  ncclResult_t failure = ncclSuccess;
-  STRAIT_TRY(told("ncclCommGetAsyncError", ncclCommGetAsyncError(comm_, &failure)));
-  return told("the collective failed", failure);
 }
 
 }  // namespace strait::perf

@@ -113,7 +113,8 @@ Preamble Session::preamble(std::vector<RankPlace> places, const BoundRule& bound
         "{:g} us + bytes that a rack must send, not compressed / {:g} MB/s; the column shows it as "
         "part of the slowest rank's time",
         bound.latency_us, bound.bytes_per_us);
-  preamble.notes = options.notes;
+  if (options.cta_policy >= 0 && !crew_.on_gpus())
+    preamble.notes.push_back("-x: a host device has no CTAs; nothing changes");
   if (!plan_.collective.in_place)
     preamble.notes.push_back(
         "there is no in-place form; its columns show a second run out of place, unchecked");
@@ -170,13 +171,25 @@ ExitCode Session::measure(const std::vector<RankPlace>& places, const BoundRule&
     world_rank.push_back(place.rank);
   }
   const Reference reference(plan_.source, domain_of, !order_is_known());
+  const Reference direct(plan_.source, std::vector<int>(domain_of.size()), !order_is_known());
+  const bool has_racks = domain_count_of(places) > 1;
   Team team(launcher_, options.threads, [this](const Status& status) { fail(status); });
   Alarm alarm(options.timeout_s, [this] {
     stop(ExitCode::kTimeout,
          fmt::format("a test took longer than -T {} seconds", plan_.options.timeout_s));
   });
-  Context context{plan_.collective, options,       reference,          team,  alarm, world_rank,
-                  domain_of,        crew_.color(), crew_.world_size(), bound, {}};
+  Context context{.collective = plan_.collective,
+                  .options = options,
+                  .reference = reference,
+                  .direct_reference = has_racks ? &direct : nullptr,
+                  .team = team,
+                  .alarm = alarm,
+                  .world_rank = world_rank,
+                  .domain_of = domain_of,
+                  .color = crew_.color(),
+                  .world_size = crew_.world_size(),
+                  .bound = bound,
+                  .expected = {}};
   const Conclusion conclusion = run_cycles(context);
   for (const auto& report : reports_) report->end(conclusion);
   return conclusion.errors == 0 && conclusion.bandwidth_ok() ? ExitCode::kSuccess
@@ -185,6 +198,10 @@ ExitCode Session::measure(const std::vector<RankPlace>& places, const BoundRule&
 
 ExitCode Session::run() {
   if (const Status status = open_reports(); !status.ok()) fail(status);
+  if (const Status status = crew_.sit_down(); !status.ok())
+    stop(status.code() == Code::kInvalidUsage ? ExitCode::kNotImplemented
+                                              : exit_code_of(status.code()),
+         status.message());
   if (const Status status = crew_.join(); !status.ok()) fail(status);
   auto places = crew_.gather_places();
   if (!places.ok()) fail(places.status());

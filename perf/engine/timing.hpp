@@ -13,6 +13,7 @@ struct Repetitions {
   int iterations = 1;
   bool wait_each = false;  // for its completion before the next
   bool time_each = false;  // and take each one's time
+  int graph_launches = 0;  // of all iterations as one graph; 0: no graph
 };
 
 struct Times {

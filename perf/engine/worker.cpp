@@ -17,6 +17,11 @@ uint64_t sum_of(const std::vector<uint64_t>& values) {
   return std::accumulate(values.begin(), values.end(), uint64_t{0});
 }
 
+uint64_t timed_operations(const Options& options) {
+  return static_cast<uint64_t>(options.iterations) * static_cast<uint64_t>(options.aggregate) *
+         static_cast<uint64_t>(std::max(options.graph_launches, 1));
+}
+
 // The slowest of several rows, iteration by iteration.
 void raise_to(const double* row, std::vector<double>* slowest) {
   for (size_t i = 0; i < slowest->size(); ++i) (*slowest)[i] = std::max((*slowest)[i], row[i]);
@@ -96,8 +101,7 @@ Status Worker::add_traffic(const Bench& bench, const Traffic& before,
     value_bytes += all[i];
     wire_bytes += all[i + 1];
   }
-  const auto operations =
-      static_cast<uint64_t>(options.iterations) * static_cast<uint64_t>(options.aggregate);
+  const uint64_t operations = timed_operations(options);
   row->wire_bytes = wire_bytes / operations;
   if (value_bytes > 0)
     row->wire_saving =
@@ -112,8 +116,7 @@ Status Worker::add_traffic(const Bench& bench, const Traffic& before,
 void Worker::add_links(const std::vector<uint64_t>& before, const std::vector<uint64_t>& after,
                        Row* row) const {
   const Options& options = context_.options;
-  const auto operations =
-      static_cast<uint64_t>(options.iterations) * static_cast<uint64_t>(options.aggregate);
+  const uint64_t operations = timed_operations(options);
   // The sender's group knows its peers by their numbers in the communicator.
   std::vector<uint64_t> mine;
   const size_t per_seat = 2 * static_cast<size_t>(context_.world_size);
@@ -138,22 +141,25 @@ void Worker::add_links(const std::vector<uint64_t>& before, const std::vector<ui
 Result<uint64_t> Worker::checked(Bench& bench, Placement placement) {
   uint64_t wrong = 0;
   for (int again = 0; again < context_.options.check; ++again) {
-    bench.fill(placement);
+    STRAIT_TRY(bench.fill(placement));
     context_.team.barrier(thread_);
-    auto run = bench.run(placement, {1, false, false}, 1);
+    auto run =
+        bench.run(placement, {.graph_launches = std::min(context_.options.graph_launches, 1)}, 1);
     if (!run.ok()) return run.status();
-    wrong += bench.check(placement, context_.expected);
+    STRAIT_ASSIGN(const uint64_t found, bench.check(placement, context_.expected));
+    wrong += found;
   }
   return sum_of(context_.team.exchange<uint64_t>(thread_, std::span(&wrong, 1)));
 }
 
 Result<Side> Worker::measure_side(Bench& bench, Placement placement, Row* traffic) {
   const Options& options = context_.options;
-  bench.fill(placement);
+  STRAIT_TRY(bench.fill(placement));
   context_.team.barrier(thread_);
   if (options.warmup > 0) {
     auto warm =
-        bench.run(placement, {options.warmup, options.blocking > 0, false}, options.aggregate);
+        bench.run(placement, {.iterations = options.warmup, .wait_each = options.blocking > 0},
+                  options.aggregate);
     if (!warm.ok()) return warm.status();
   }
   STRAIT_ASSIGN(const Traffic before, bench.traffic());
@@ -163,16 +169,19 @@ Result<Side> Worker::measure_side(Bench& bench, Placement placement, Row* traffi
   }
   context_.team.barrier(thread_);
   STRAIT_ASSIGN(const Times times, bench.run(placement,
-                                             {options.iterations, options.blocking > 0,
-                                              options.times_each_iteration()},
+                                             {.iterations = options.iterations,
+                                              .wait_each = options.blocking > 0,
+                                              .time_each = options.times_each_iteration(),
+                                              .graph_launches = options.graph_launches},
                                              options.aggregate));
   if (traffic != nullptr) STRAIT_TRY(add_traffic(bench, before, links_before, traffic));
   return side_of(bench, times);
 }
 
-uint64_t Worker::compare_hashes(const Bench& bench, Row* row) const {
+Result<uint64_t> Worker::compare_hashes(const Bench& bench, Row* row) const {
   std::vector<uint64_t> mine;  // colour of the group and hash, rank by rank
-  for (const uint64_t hash : bench.hashes(Placement::kOutOfPlace))
+  STRAIT_ASSIGN(const std::vector<uint64_t> hashes, bench.hashes(Placement::kOutOfPlace));
+  for (const uint64_t hash : hashes)
     mine.insert(mine.end(), {static_cast<uint64_t>(context_.color), hash});
   const auto all = context_.team.exchange<uint64_t>(thread_, mine);
   row->result_hash = all[1];
@@ -209,7 +218,7 @@ Result<Row> Worker::measure(const Test& test, uint64_t* errors) {
   if (checks) {
     STRAIT_ASSIGN(row.out_of_place.wrong, checked(bench, Placement::kOutOfPlace));
   }
-  const uint64_t differing = compare_hashes(bench, &row);
+  STRAIT_ASSIGN(const uint64_t differing, compare_hashes(bench, &row));
   // Where there is no such thing as in place, the columns show a second run out of place.
   const Placement second = collective.in_place ? Placement::kInPlace : Placement::kOutOfPlace;
   STRAIT_ASSIGN(row.in_place, measure_side(bench, second, nullptr));

@@ -29,7 +29,7 @@ class Worker {
                      const std::vector<uint64_t>& links_before, Row* row) const;
   void add_links(const std::vector<uint64_t>& before, const std::vector<uint64_t>& after,
                  Row* row) const;
-  uint64_t compare_hashes(const Bench& bench, Row* row) const;
+  Result<uint64_t> compare_hashes(const Bench& bench, Row* row) const;
   bool reports() const { return thread_ == 0 && context_.team.launcher().rank() == 0; }
 
   Context& context_;

@@ -64,9 +64,10 @@ TEST(Program, OddRanksAndCountsAreRight) {
 }
 
 TEST(Program, EveryWayOfRunningIsRight) {
-  for (const char* way : {"-m 3", "-u 1", "-y 1", "-p 1", "-z 1", "-z 2", "-z 3", "-C 1", "-N 2",
-                          "-S 1", "-M 1", "-a 0", "-a 2", "-a 3", "-b 0 -e 4 -i 4", "--data zeros",
-                          "--data normal", "--data normal -o all -d half"}) {
+  for (const char* way :
+       {"-m 3", "-u 1", "-y 1", "-p 1", "-z 1", "-z 2", "-z 3", "-C 1", "-N 2", "-S 1", "-M 1",
+        "-a 0", "-a 2", "-a 3", "-b 0 -e 4 -i 4", "--data zeros", "--data normal",
+        "--data normal -o all -d half", "--data normal --racks 2 -b 4 -f 16 -e 1M"}) {
     const Finished finished = run("-t 4 -b 4K -e 4K -n 3 " + std::string(way));
     EXPECT_EQ(finished.exit_code, 0) << way << "\n" << finished.output;
     EXPECT_THAT(finished.output, HasSubstr("# Out of bounds values : 0 OK")) << way;
