@@ -118,6 +118,7 @@ __device__ STRAIT_OWN_LOOP void combine_elements(const Arithmetic<N>& arithmetic
                                                  const Outputs& out, const Operand& first,
                                                  const Operand& second, uint64_t begin,
                                                  uint64_t count) {
+#pragma unroll 1
   for (uint64_t i = begin + threadIdx.x; i < count; i += blockDim.x) {
     typename N::Value value = read_element<N>(first, i, arithmetic.factor);
     if (second.data != nullptr)
@@ -127,10 +128,10 @@ __device__ STRAIT_OWN_LOOP void combine_elements(const Arithmetic<N>& arithmetic
   }
 }
 
-// ---- Sixteen bytes at a time: everything narrow -----------------------------------------------
+// ---- Sixteen bytes at a time: everything narrow, nothing divided ------------------------------
 
 template <class N, DeviceOperation kOperation>
-__device__ __forceinline__ uint4 combine_raw(const Arithmetic<N>& arithmetic, const uint4& first,
+__device__ __forceinline__ uint4 combine_raw(typename N::Value factor, const uint4& first,
                                              const uint4& second, bool scale_first,
                                              bool scale_second) {
   Vector<N> a = unpack<N>(first);
@@ -138,74 +139,82 @@ __device__ __forceinline__ uint4 combine_raw(const Arithmetic<N>& arithmetic, co
 #pragma unroll
   for (int i = 0; i < Vector<N>::kCount; ++i) {
     typename N::Value x = a.values[i], y = b.values[i];
-    if (kOperation == DeviceOperation::kSum && scale_first) x = scale<N>(x, arithmetic.factor);
-    if (kOperation == DeviceOperation::kSum && scale_second) y = scale<N>(y, arithmetic.factor);
-    x = apply<N>(kOperation, x, y);
-    if (!N::kIsFloat && arithmetic.divisor != 1) x = N::divide(x, arithmetic.divisor);
-    a.values[i] = x;
+    if (kOperation == DeviceOperation::kSum && scale_first) x = scale<N>(x, factor);
+    if (kOperation == DeviceOperation::kSum && scale_second) y = scale<N>(y, factor);
+    a.values[i] = apply<N>(kOperation, x, y);
   }
   return pack<N>(a);
 }
 
-// Returns how many elements are done.
+// A warp's vectors lie side by side, so that its accesses are a constant apart.
+struct VectorWalk {
+  __device__ explicit VectorWalk(uint64_t bytes) : whole(bytes & ~uint64_t{15}) {}
+
+  // Calls bulk(offset) for every kInFlight vectors of this thread's, 512 bytes apart from the
+  // offset on, and one(offset) for each vector that is left.
+  template <int kInFlight, class Bulk, class One>
+  __device__ __forceinline__ void run(Bulk bulk, One one) const {
+    constexpr uint32_t kWarpBytes = kInFlight * 512;
+    const uint64_t bulk_bytes = whole - whole % kWarpBytes;
+    const uint32_t mine = threadIdx.x / 32 * kWarpBytes + threadIdx.x % 32 * 16;
+#pragma unroll 1
+    for (uint64_t at = mine; at < bulk_bytes; at += blockDim.x / 32 * kWarpBytes) bulk(at);
+#pragma unroll 1
+    for (uint64_t at = bulk_bytes + threadIdx.x * 16; at < whole; at += blockDim.x * 16) one(at);
+  }
+
+  uint64_t whole;
+};
+
+__device__ __forceinline__ void store_vector(const Outputs& out, uint64_t at, const uint4& value) {
+  if (out.target != nullptr) device::store16(out.target + at, value);
+  if (out.slot != nullptr) device::store16(out.slot + at, value);
+}
+
+// Returns how many elements are done. By value: what is behind a reference would be read again
+// after every store.
 template <class N, DeviceOperation kOperation>
-__device__ STRAIT_OWN_LOOP uint64_t combine_vectors(const Arithmetic<N>& arithmetic,
-                                                    const Outputs& out, const Operand& first,
-                                                    const Operand& second, uint64_t count) {
-  // Registers: narrow values take up to four times the room once they are read.
-  constexpr int kInFlight = sizeof(typename N::Narrow) >= 4 ? 4 : 2;
-  const uint64_t vectors = count / Vector<N>::kCount;
-  uint64_t at = threadIdx.x;
-  for (; at + (kInFlight - 1) * uint64_t{blockDim.x} < vectors; at += kInFlight * blockDim.x) {
-    uint4 a[kInFlight], b[kInFlight];
+__device__ STRAIT_OWN_LOOP uint64_t combine_vectors(typename N::Value factor, Outputs out,
+                                                    Operand first, Operand second, uint64_t count) {
+  // Registers: narrow values take up to four times the room once they are read, and code.
+  constexpr size_t kSize = sizeof(typename N::Narrow);
+  constexpr int kInFlight = kSize >= 4 ? 4 : N::kIsFloat && kSize == 1 ? 1 : 2;
+  const VectorWalk walk(count * sizeof(typename N::Narrow));
+  const auto combined = [&](const uint4& a, const uint4& b) {
+    return combine_raw<N, kOperation>(factor, a, b, first.scaled, second.scaled);
+  };
+  walk.template run<kInFlight>(
+      [&](uint64_t at) {
+        uint4 a[kInFlight], b[kInFlight];
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i)
-      a[i] = device::load16(first.data + (at + i * blockDim.x) * 16);
+        for (int i = 0; i < kInFlight; ++i) a[i] = device::load16(first.data + at + i * 512);
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i)
-      b[i] = device::load16(second.data + (at + i * blockDim.x) * 16);
+        for (int i = 0; i < kInFlight; ++i) b[i] = device::load16(second.data + at + i * 512);
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      const uint4 value =
-          combine_raw<N, kOperation>(arithmetic, a[i], b[i], first.scaled, second.scaled);
-      if (out.target != nullptr) device::store16(out.target + (at + i * blockDim.x) * 16, value);
-      if (out.slot != nullptr) device::store16(out.slot + (at + i * blockDim.x) * 16, value);
-    }
-  }
-  for (; at < vectors; at += blockDim.x) {
-    const uint4 value = combine_raw<N, kOperation>(arithmetic, device::load16(first.data + at * 16),
-                                                   device::load16(second.data + at * 16),
-                                                   first.scaled, second.scaled);
-    if (out.target != nullptr) device::store16(out.target + at * 16, value);
-    if (out.slot != nullptr) device::store16(out.slot + at * 16, value);
-  }
-  return vectors * Vector<N>::kCount;
+        for (int i = 0; i < kInFlight; ++i) store_vector(out, at + i * 512, combined(a[i], b[i]));
+      },
+      [&](uint64_t at) {
+        store_vector(out, at,
+                     combined(device::load16(first.data + at), device::load16(second.data + at)));
+      });
+  return walk.whole / sizeof(typename N::Narrow);
 }
 
 // The bytes as they are.
-__device__ STRAIT_OWN_LOOP inline uint64_t copy_vectors(const Outputs& out,
-                                                        const unsigned char* from, uint64_t bytes) {
+__device__ STRAIT_OWN_LOOP inline uint64_t copy_vectors(Outputs out, const unsigned char* from,
+                                                        uint64_t bytes) {
   constexpr int kInFlight = 8;
-  const uint64_t vectors = bytes / 16;
-  uint64_t at = threadIdx.x;
-  for (; at + (kInFlight - 1) * uint64_t{blockDim.x} < vectors; at += kInFlight * blockDim.x) {
-    uint4 values[kInFlight];
+  const VectorWalk walk(bytes);
+  walk.run<kInFlight>(
+      [&](uint64_t at) {
+        uint4 values[kInFlight];
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i)
-      values[i] = device::load16(from + (at + i * blockDim.x) * 16);
+        for (int i = 0; i < kInFlight; ++i) values[i] = device::load16(from + at + i * 512);
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      if (out.target != nullptr)
-        device::store16(out.target + (at + i * blockDim.x) * 16, values[i]);
-      if (out.slot != nullptr) device::store16(out.slot + (at + i * blockDim.x) * 16, values[i]);
-    }
-  }
-  for (; at < vectors; at += blockDim.x) {
-    const uint4 value = device::load16(from + at * 16);
-    if (out.target != nullptr) device::store16(out.target + at * 16, value);
-    if (out.slot != nullptr) device::store16(out.slot + at * 16, value);
-  }
-  return vectors * 16;
+        for (int i = 0; i < kInFlight; ++i) store_vector(out, at + i * 512, values[i]);
+      },
+      [&](uint64_t at) { store_vector(out, at, device::load16(from + at)); });
+  return walk.whole;
 }
 
 template <class N>
@@ -214,6 +223,7 @@ __device__ void copy_narrow(const Outputs& out, const unsigned char* from, uint6
   using Narrow = typename N::Narrow;
   const uint64_t done =
       aligned ? copy_vectors(out, from, count * sizeof(Narrow)) / sizeof(Narrow) : 0;
+#pragma unroll 1
   for (uint64_t i = done + threadIdx.x; i < count; i += blockDim.x) {
     const Narrow value = reinterpret_cast<const Narrow*>(from)[i];
     if (out.target != nullptr) reinterpret_cast<Narrow*>(out.target)[i] = value;
@@ -241,19 +251,23 @@ __device__ void combine(const Arithmetic<N>& arithmetic, const Outputs& out, con
     return;
   }
   uint64_t done = 0;
-  if (second.data != nullptr && narrow && aligned) {
+  if (second.data != nullptr && narrow && aligned && !divides) {
     switch (arithmetic.operation) {
       case DeviceOperation::kSum:
-        done = combine_vectors<N, DeviceOperation::kSum>(arithmetic, out, first, second, count);
+        done =
+            combine_vectors<N, DeviceOperation::kSum>(arithmetic.factor, out, first, second, count);
         break;
       case DeviceOperation::kProd:
-        done = combine_vectors<N, DeviceOperation::kProd>(arithmetic, out, first, second, count);
+        done = combine_vectors<N, DeviceOperation::kProd>(arithmetic.factor, out, first, second,
+                                                          count);
         break;
       case DeviceOperation::kMax:
-        done = combine_vectors<N, DeviceOperation::kMax>(arithmetic, out, first, second, count);
+        done =
+            combine_vectors<N, DeviceOperation::kMax>(arithmetic.factor, out, first, second, count);
         break;
       case DeviceOperation::kMin:
-        done = combine_vectors<N, DeviceOperation::kMin>(arithmetic, out, first, second, count);
+        done =
+            combine_vectors<N, DeviceOperation::kMin>(arithmetic.factor, out, first, second, count);
         break;
     }
   }

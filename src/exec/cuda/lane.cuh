@@ -20,6 +20,7 @@ struct LaneShared {
   bool stop;
   bool recv_flagged;
   bool send_flagged;
+  DeviceLane lane;
   unsigned char* received;
   unsigned char* slot;
   uint64_t received_bytes;
@@ -30,7 +31,6 @@ struct LaneShared {
 struct Piece {
   const DeviceStep* step;
   uint32_t index;
-  uint64_t round;
   uint64_t offset;  // elements
   uint64_t count;
 };
@@ -53,14 +53,13 @@ class Lane {
 
   // `steps` are the lane's, in shared memory or where the call has them. False: told to stop.
   __device__ bool run(const DeviceStep* steps) {
-    for (uint64_t round = 0; round < lane_.rounds; ++round) {
-      const uint64_t offset = round * lane_.piece;
+    const uint64_t end = lane_.rounds * lane_.piece;
+    for (uint64_t offset = 0; offset != end; offset += lane_.piece) {
       for (uint32_t index = 0; index < lane_.step_count; ++index) {
         const DeviceStep& step = steps[index];
         if (step.count <= offset) continue;
         const uint64_t left = step.count - offset;
-        if (!run({&step, index, round, offset, left < lane_.piece ? left : lane_.piece}))
-          return false;
+        if (!run({&step, index, offset, left < lane_.piece ? left : lane_.piece})) return false;
       }
     }
     return true;
@@ -284,7 +283,7 @@ class Lane {
     if (atomicCAS(&report->failure, 0u, static_cast<uint32_t>(failure)) != 0) return false;
     report->lane = blockIdx.x;
     report->step = piece.index;
-    report->round = piece.round;
+    report->round = piece.offset / lane_.piece;
     report->found = found;
     report->expected = expected;
     device::store_release_system(&report->complete, 1u);
@@ -292,7 +291,7 @@ class Lane {
   }
 
   const DeviceCall& call_;
-  const DeviceLane lane_;
+  const DeviceLane& lane_;
   LaneShared& shared_;
   Coder coder_;
   const Value factor_;
@@ -305,6 +304,7 @@ inline constexpr uint32_t kStepsShared = 96;
 template <class N, class Coder>
 __device__ bool run_lane(const DeviceCall& call, const DeviceLane& lane, LaneShared& shared,
                          typename Coder::Shared& coder_shared, unsigned char* step_bytes) {
+  if (threadIdx.x == 0) shared.lane = lane;
   const DeviceStep* steps = call.steps + lane.first_step;
   if (lane.step_count <= kStepsShared) {
     const auto* from = reinterpret_cast<const uint64_t*>(steps);
@@ -312,9 +312,9 @@ __device__ bool run_lane(const DeviceCall& call, const DeviceLane& lane, LaneSha
     for (uint32_t i = threadIdx.x; i < lane.step_count * sizeof(DeviceStep) / 8; i += blockDim.x)
       to[i] = from[i];
     steps = reinterpret_cast<const DeviceStep*>(step_bytes);
-    __syncthreads();
   }
-  const bool done = Lane<N, Coder>(call, lane, shared, coder_shared).run(steps);
+  __syncthreads();
+  const bool done = Lane<N, Coder>(call, shared.lane, shared, coder_shared).run(steps);
   __syncthreads();
   return done;
 }
