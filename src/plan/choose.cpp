@@ -16,12 +16,12 @@ constexpr uint64_t kOneShotBytesMax = 16 << 10;
 constexpr uint64_t kOneShotBetweenBytesMax = 4 << 10;
 // Rooted collectives and gathers up to here finish in one hop before a pipeline has filled.
 constexpr uint64_t kDirectBytesMax = 64 << 10;
-// Between domains a direct all-gather or reduce-scatter sends a block once per rank over there; a
-// ring sends it once.
+// Between domains a direct algorithm sends a block once per rank over there; two levels send it
+// once.
 constexpr uint64_t kDirectBetweenBytesMax = 4 << 10;
-// A chain has filled after one piece per rank; with fewer pieces than this per rank, trees are
-// shorter.
-constexpr uint64_t kChainBytesPerRank = 64 << 10;
+// A chain has filled after one piece per hop, rank or domain; with fewer pieces than this for each,
+// trees are shorter.
+constexpr uint64_t kChainBytesPerHop = 64 << 10;
 // A ring waits 2(n-1) hops; below this much data per rank a tree's 2 log2(n) hops are sooner done.
 constexpr uint64_t kRingBytesPerRank = 4 << 10;
 // More lanes overlap one lane's waiting with another's work; beyond four they only cost links.
@@ -103,16 +103,23 @@ Preference prefer_for_all_reduce(const Case& it) {
 }
 
 Preference prefer_for_gathers(const Case& it) {
-  if (it.domains > 1 && it.bytes > kDirectBetweenBytesMax)
-    return {Algorithm::kRing, "several domains: a ring crosses each boundary once"};
-  if (it.direct_fits()) return {Algorithm::kDirect, "few ranks: one hop"};
+  const bool tiny = it.domains == 1 || it.bytes <= kDirectBetweenBytesMax;
+  if (tiny && it.direct_fits()) return {Algorithm::kDirect, "few ranks: one hop"};
+  if (it.domains > 1 && it.levels_fit())
+    return {Algorithm::kHierarchical, "several domains: a block enters each once"};
   return {Algorithm::kRing, "too many ranks for direct links"};
 }
 
 Preference prefer_for_rooted(const Case& it) {
+  if (it.domains > 1 && it.bytes > kDirectBetweenBytesMax && it.levels_fit()) {
+    const bool fills = it.bytes >= kChainBytesPerHop * static_cast<uint64_t>(it.domains);
+    return it.domains == 2 || fills
+               ? Preference{Algorithm::kHierarchical, "several domains: each rail takes a share"}
+               : Preference{Algorithm::kTree, "too little data to fill a chain of domains"};
+  }
   if (it.bytes <= kDirectBytesMax && it.direct_fits())
     return {Algorithm::kDirect, "small, few ranks: one hop"};
-  if (it.bytes >= kChainBytesPerRank * static_cast<uint64_t>(it.ranks))
+  if (it.bytes >= kChainBytesPerHop * static_cast<uint64_t>(it.ranks))
     return {Algorithm::kRing, "large: a chain keeps every link busy"};
   return {Algorithm::kTree, "too little data to fill a chain"};
 }
@@ -140,10 +147,17 @@ Preference prefer(const Case& it) {
 
 // Into how many blocks the planner cuts the count.
 int block_count(const Case& it, Algorithm algorithm) {
-  if (it.request.collective != Collective::kAllReduce) return 1;
-  if (algorithm == Algorithm::kRing || algorithm == Algorithm::kTwoShot) return it.ranks;
-  if (algorithm == Algorithm::kHierarchical) return it.smallest_domain * it.domains;
-  return 1;
+  const bool levels = algorithm == Algorithm::kHierarchical;
+  switch (it.request.collective) {
+    case Collective::kAllReduce:
+      if (algorithm == Algorithm::kRing || algorithm == Algorithm::kTwoShot) return it.ranks;
+      return levels ? it.smallest_domain * it.domains : 1;
+    case Collective::kBroadcast:
+    case Collective::kReduce:
+      return levels ? it.smallest_domain : 1;
+    default:
+      return 1;
+  }
 }
 
 // Bounds of the call come before those of the communicator; the setting LANES is exact.

@@ -33,6 +33,8 @@ const std::vector<Layout> kLayouts = {
     {"five", 5, kOneDomain},
     {"two_domains", 4, kTwoDomains},
     {"uneven_domains", 5, kTwoDomains},
+    {"levels", 4, {{"STRAIT_ALGO", "hierarchical"}, {"STRAIT_EMULATE_DOMAINS", "2"}}},
+    {"uneven_levels", 7, {{"STRAIT_ALGO", "hierarchical"}, {"STRAIT_EMULATE_DOMAINS", "3"}}},
     {"ring", 4, {{"STRAIT_ALGO", "ring"}}},
     {"tree", 4, {{"STRAIT_ALGO", "tree"}}},
     {"ring_over_domains", 4, {{"STRAIT_ALGO", "ring"}, {"STRAIT_EMULATE_DOMAINS", "2"}}},

@@ -25,7 +25,8 @@ inline std::vector<Topology> flat_layouts() {
 
 inline std::vector<Topology> level_layouts() {
   std::vector<Topology> layouts;
-  for (const char* text : {"1+1", "2+2", "4+4", "3+3+3", "7+8", "1+3", "3+1", "2+1+3", "1+1+1+1+1"})
+  for (const char* text :
+       {"1+1", "2+2", "4+4", "3+3+3", "7+8", "1+3", "3+1", "2+1+3", "1+1+1+1+1", "1+4+1+6"})
     layouts.push_back(layout(text));
   layouts.push_back(Topology::from_names({"a", "b", "a", "b", "b", "c", "a"}));
   return layouts;

@@ -47,13 +47,16 @@ TEST(Choose, ManyRanksOpenFewLinks) {
             Algorithm::kRing);
 }
 
-TEST(Choose, GathersCrossBoundariesOnce) {
+TEST(Choose, GathersGoByLevelsUnlessTiny) {
   for (const Collective collective : {Collective::kAllGather, Collective::kReduceScatter}) {
     const Request small{.collective = collective, .count = 16};
     const Request large{.collective = collective, .count = 1 << 20};
     EXPECT_EQ(choice_of(large, Topology::flat(8)).algorithm, Algorithm::kDirect);
     EXPECT_EQ(choice_of(small, layout("4+4")).algorithm, Algorithm::kDirect);
-    EXPECT_EQ(choice_of(large, layout("4+4")).algorithm, Algorithm::kRing);
+    EXPECT_EQ(choice_of(large, layout("4+4")).algorithm, Algorithm::kHierarchical);
+    EXPECT_EQ(choice_of(large, layout("7+8")).algorithm, Algorithm::kHierarchical);
+    EXPECT_EQ(choice_of(large, synthetic("2 racks x 40 ranks").value()).algorithm,
+              Algorithm::kRing);
   }
 }
 
@@ -65,6 +68,22 @@ TEST(Choose, RootedCollectivesGoFromHopToTreeToChain) {
     EXPECT_EQ(of_bytes(4 << 10), Algorithm::kDirect);
     EXPECT_EQ(of_bytes(256 << 10), Algorithm::kTree);
     EXPECT_EQ(of_bytes(4 << 20), Algorithm::kRing);
+  }
+}
+
+// A chain of two domains fills at once; a longer one needs data, or a tree is shorter.
+TEST(Choose, RootedCollectivesGoByLevelsWhereTheChainFills) {
+  for (const Collective collective : {Collective::kBroadcast, Collective::kReduce}) {
+    const auto of_bytes = [&](uint64_t bytes, const char* racks) {
+      return choice_of({.collective = collective, .count = bytes / 4}, synthetic(racks).value())
+          .algorithm;
+    };
+    EXPECT_EQ(of_bytes(4 << 10, "2 racks x 4 ranks"), Algorithm::kDirect);
+    EXPECT_EQ(of_bytes(16 << 10, "2 racks x 4 ranks"), Algorithm::kHierarchical);
+    EXPECT_EQ(of_bytes(64 << 20, "2 racks x 4 ranks"), Algorithm::kHierarchical);
+    EXPECT_EQ(of_bytes(256 << 10, "8 racks x 4 ranks"), Algorithm::kTree);
+    EXPECT_EQ(of_bytes(512 << 10, "8 racks x 4 ranks"), Algorithm::kHierarchical);
+    EXPECT_EQ(of_bytes(64 << 20, "2 racks x 40 ranks"), Algorithm::kRing);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 
 #include "plan/cases.hpp"
 #include "plan/concrete.hpp"
@@ -36,7 +37,9 @@ TEST(Order, DirectAlgorithmsAddInRankOrderAndRoundOnce) {
         {Collective::kAllReduce, Algorithm::kTwoShot},
         {Collective::kAllReduce, Algorithm::kHierarchical},
         {Collective::kReduce, Algorithm::kDirect},
-        {Collective::kReduceScatter, Algorithm::kDirect}})
+        {Collective::kReduce, Algorithm::kHierarchical},
+        {Collective::kReduceScatter, Algorithm::kDirect},
+        {Collective::kReduceScatter, Algorithm::kHierarchical}})
     for (int ranks = 2; ranks <= 9; ++ranks)
       for (const int lanes : {1, 3})
         for (const int root : {0, ranks - 1}) {
@@ -48,28 +51,44 @@ TEST(Order, DirectAlgorithmsAddInRankOrderAndRoundOnce) {
         }
 }
 
+// What each layout's ranks add up to, whatever the lanes and pieces.
+void expect_sums(const Request& request, const Topology& topology, const std::string& sum) {
+  for (const int lanes : {1, 2, 3})
+    for (const uint64_t piece : {2, 100}) {
+      const Choice choice{
+          .algorithm = Algorithm::kHierarchical, .lanes = lanes, .piece = piece, .reason = {}};
+      EXPECT_EQ(sums(request, topology, choice), std::set<std::string>{sum})
+          << describe(request, topology, choice);
+    }
+}
+
 TEST(Order, HierarchicalAddsInsideThenBetweenAndRoundsOncePerLevel) {
-  const Request request{.collective = Collective::kAllReduce, .count = 50};
-  for (const auto& [text, sum] : {std::pair{"1+1", "[(a+b)]"},
-                                  {"2+2", "[([(a+b)]+[(c+d)])]"},
-                                  {"1+3", "[(a+[((b+c)+d)])]"},
-                                  {"3+1", "[([((a+b)+c)]+d)]"},
-                                  {"2+1+3", "[(([(a+b)]+c)+[((d+e)+f)])]"},
-                                  {"1+1+1+1", "[(((a+b)+c)+d)]"},
-                                  {"4+4", "[([(((a+b)+c)+d)]+[(((e+f)+g)+h)])]"}})
-    for (const int lanes : {1, 2, 3})
-      for (const uint64_t piece : {2, 100}) {
-        const Choice choice{
-            .algorithm = Algorithm::kHierarchical, .lanes = lanes, .piece = piece, .reason = {}};
-        EXPECT_EQ(sums(request, layout(text), choice), std::set<std::string>{sum}) << text;
-      }
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter})
+    for (const auto& [text, sum] : {std::pair{"1+1", "[(a+b)]"},
+                                    {"2+2", "[([(a+b)]+[(c+d)])]"},
+                                    {"1+3", "[(a+[((b+c)+d)])]"},
+                                    {"3+1", "[([((a+b)+c)]+d)]"},
+                                    {"2+1+3", "[(([(a+b)]+c)+[((d+e)+f)])]"},
+                                    {"1+1+1+1", "[(((a+b)+c)+d)]"},
+                                    {"4+4", "[([(((a+b)+c)+d)]+[(((e+f)+g)+h)])]"}})
+      expect_sums({.collective = collective, .count = 50}, layout(text), sum);
 }
 
 TEST(Order, HierarchicalFollowsRanksWhereDomainsInterleave) {
-  const Request request{.collective = Collective::kAllReduce, .count = 50};
-  const Choice choice{.algorithm = Algorithm::kHierarchical, .lanes = 2, .piece = 8, .reason = {}};
-  EXPECT_EQ(sums(request, Topology::from_names({"x", "y", "x", "y", "x"}), choice),
-            std::set<std::string>{"[([((a+c)+e)]+[(b+d)])]"});
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter})
+    expect_sums({.collective = collective, .count = 50},
+                Topology::from_names({"x", "y", "x", "y", "x"}), "[([((a+c)+e)]+[(b+d)])]");
+}
+
+// The chain of domains ends at the root's; a sum is rounded where it leaves a domain.
+TEST(Order, HierarchicalReduceAddsInsideThenWhatTheDomainsBeforeHave) {
+  for (const auto& [text, root, sum] : {std::tuple{"2+2", 0, "[((a+b)+[(c+d)])]"},
+                                        {"2+2", 1, "[((a+b)+[(c+d)])]"},
+                                        {"2+2", 3, "[([(a+b)]+(c+d))]"},
+                                        {"1+3", 0, "[(a+[((b+c)+d)])]"},
+                                        {"2+1+3", 4, "[([([(a+b)]+c)]+((d+e)+f))]"},
+                                        {"2+1+3", 0, "[((a+b)+[(c+((d+e)+f))])]"}})
+    expect_sums({.collective = Collective::kReduce, .count = 50, .root = root}, layout(text), sum);
 }
 
 // Every rank gets the same bits, by any algorithm.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "plan/cases.hpp"
 
 namespace strait::plan_test {
@@ -88,6 +90,30 @@ TEST(Simulator, TwoRacksAreBoundByTheirUplinks) {
   EXPECT_NEAR(coded.between_bytes, 0.7 * plain.between_bytes, 1);
   EXPECT_NEAR(coded.total_us, 0.7 * plain.total_us, 0.05 * plain.total_us);
   EXPECT_GT(coded.ranks[0].message_wait_us, coded.ranks[0].engine_wait_us);
+}
+
+// The least that can be: half of a gather's data crosses each way, all of a broadcast's one way.
+TEST(Simulator, TheOthersReachTheirUplinksBoundToo) {
+  const Topology racks = layout("4+4");
+  const Speeds speeds{.inside_latency_us = 5,
+                      .inside_rate = 5,
+                      .between_latency_us = 100,
+                      .uplink_rate = 0.25,
+                      .memory_rate = 4,
+                      .codec_rate = 2};
+  for (const auto& [collective, count, crossing] :
+       {std::tuple{Collective::kAllGather, kMega, 4 * kMega},
+        {Collective::kReduceScatter, kMega, 4 * kMega},
+        {Collective::kBroadcast, 8 * kMega, 8 * kMega},
+        {Collective::kReduce, 8 * kMega, 8 * kMega}}) {
+    const Request request = floats(collective, count);
+    const Choice choice = choose(request, racks, Config()).value();
+    ASSERT_EQ(choice.algorithm, Algorithm::kHierarchical);
+    const Simulation simulation = run(request, racks, choice, speeds, 4);
+    const double bound_us = 4.0 * static_cast<double>(crossing) / 0.25 * 1e-3;
+    EXPECT_NEAR(simulation.uplink_busy_us, bound_us, 1) << name_of(collective);
+    EXPECT_LE(simulation.total_us, 1.05 * bound_us) << name_of(collective);
+  }
 }
 
 TEST(Simulator, LanesOverlapWaitingWithWork) {

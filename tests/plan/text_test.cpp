@@ -156,6 +156,22 @@ std::vector<Golden> goldens() {
        {.collective = Collective::kReduceScatter, .count = 10},
        "2+2",
        with(Algorithm::kRing, 1, 10)},
+      {"all_gather_hierarchical_1+2",
+       {.collective = Collective::kAllGather, .count = 16},
+       "1+2",
+       with(Algorithm::kHierarchical, 2, 8)},
+      {"reduce_scatter_hierarchical_2x2",
+       {.collective = Collective::kReduceScatter, .count = 16},
+       "2+2",
+       with(Algorithm::kHierarchical, 1, 8)},
+      {"broadcast_hierarchical_2x3",
+       {.collective = Collective::kBroadcast, .count = 24, .root = 1},
+       "3+3",
+       with(Algorithm::kHierarchical, 1, 8)},
+      {"reduce_hierarchical_2x2",
+       {.collective = Collective::kReduce, .count = 16, .root = 1},
+       "2+2",
+       with(Algorithm::kHierarchical, 1, 8)},
   };
 }
 

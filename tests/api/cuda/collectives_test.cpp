@@ -29,6 +29,11 @@ TEST(GpuCollectives, BetweenDomainsTooCompressedOrNot) {
          .op = ncclMax,
          .ranks = 4,
          .settings = {{"STRAIT_EMULATE_DOMAINS", "1"}}});
+  for (int collective = 0; collective < 8; ++collective)
+    expect_same_bits(
+        {.request = request_of(static_cast<Collective>(collective), DataType::kBfloat16, 9000),
+         .ranks = 5,
+         .settings = {{"STRAIT_EMULATE_DOMAINS", "2"}}});
 }
 
 // Kernels make the very chunks of the hosts' codec.
