@@ -32,6 +32,7 @@ typedef struct {
   uint64_t plain_bytes_sent;       /* on edges inside domains */
   uint64_t coded_value_bytes_sent; /* values sent on edges between domains, before coding */
   uint64_t coded_wire_bytes_sent;  /* what went over those edges for them, every header counted */
+  uint64_t lent_bytes_sent; /* of plain_bytes_sent: read by the peer where they lay, not copied */
 } straitCommStats_t;
 
 ncclResult_t straitCommGetStats(ncclComm_t comm, straitCommStats_t* stats);

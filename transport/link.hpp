@@ -2,6 +2,11 @@
 // blocks. The sender fills a slot in place (a codec encodes straight into it); the receiver reads
 // it in place (a reduction reads straight out of it).
 //
+// Where the receiver reaches the sender's own memory, a message may be lent instead: the slot then
+// says where the bytes lie, the receiver reads them there, and its release() gives them back to
+// the sender, who must leave them as they are until then. A link that fails gives back nothing;
+// after abort() the sender waits while is_read() before it lets the memory go.
+//
 // Threads: each end belongs to one thread at a time, except that commit() may come from another
 // thread than send_slot() (the throttle's), and abort() from any. Messages arrive complete, in
 // order, exactly once, or the link fails. When something changes that the owner may wait for (slot
@@ -32,6 +37,15 @@ class SendLink {
   // Posts the earliest taken slot, with its first `bytes` bytes (1 or more). The tag arrives with
   // the message.
   virtual void commit(size_t bytes, uint32_t tag) = 0;
+  // True when the receiver can read these bytes where they lie.
+  virtual bool reaches(std::span<const std::byte>) const { return false; }
+  // Posts the earliest taken slot as commit() does, with a reference to the bytes, which must be
+  // reached. Messages that were posted so far on this link, this one included, are its number.
+  virtual uint64_t lend(std::span<const std::byte> bytes, uint32_t tag);
+  // True when the receiver has released the message of this number.
+  virtual bool returned(uint64_t) { return true; }
+  // The receiver reads at this moment what it was lent; once the link has failed it begins no more.
+  virtual bool is_read() const { return false; }
   // True when everything committed has left this process's hands (the far end may not have read it
   // yet).
   virtual bool flushed() const = 0;
@@ -47,6 +61,10 @@ class SendLink {
   virtual void abort(const Status& why) = 0;
 };
 
+inline uint64_t SendLink::lend(std::span<const std::byte>, uint32_t) {
+  STRAIT_CHECK(false, "a link lends only what it reaches");
+}
+
 struct Message {
   std::span<const std::byte> bytes;  // empty: no message
   uint32_t tag = 0;
@@ -58,6 +76,12 @@ class RecvLink {
 
   // The oldest message that has arrived; stays the same and readable until release().
   virtual Message recv_slot() = 0;
+  // Before the bytes of the oldest message are touched, again after each wait: a message that was
+  // lent is there for sure only from here to unpin() or release(), which must come without a wait.
+  // False: the link has failed, and the bytes may be gone. Costs a fence where the message was
+  // lent, else nothing.
+  virtual bool pin() { return true; }
+  virtual void unpin() {}
   // Gives the slot of the oldest message back to the sender.
   virtual void release() = 0;
   virtual Status status() const = 0;

@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/doorbell.hpp"
+#include "base/shared_memory.hpp"
 #include "base/status.hpp"
 #include "transport/link.hpp"
 
@@ -64,7 +65,18 @@ class Transport {
                                                     const LinkSpec& spec, Deadline deadline) = 0;
   virtual Result<std::unique_ptr<RecvLink>> accept(const std::string& peer_address,
                                                    const LinkSpec& spec, Deadline deadline) = 0;
+  // A segment (base/segments.hpp) of the peer's process, mapped here to be read and written.
+  virtual Result<std::shared_ptr<const SharedMemory>> map_segment(int peer,
+                                                                  const std::string& peer_address,
+                                                                  uint64_t segment,
+                                                                  Deadline deadline);
 };
+
+inline Result<std::shared_ptr<const SharedMemory>> Transport::map_segment(int peer,
+                                                                          const std::string&,
+                                                                          uint64_t, Deadline) {
+  return error(Code::kInvalidUsage, "{} does not reach into the memory of rank {}", name(), peer);
+}
 
 // The transports named in the setting TRANSPORTS, fastest first, each ready to be reached.
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(const TransportContext& context);

@@ -29,6 +29,11 @@ class WrappedTransport : public Transport {
                                            Deadline deadline) override {
     return inner_->accept(peer_address, spec, deadline);
   }
+  Result<std::shared_ptr<const SharedMemory>> map_segment(int peer, const std::string& peer_address,
+                                                          uint64_t segment,
+                                                          Deadline deadline) override {
+    return inner_->map_segment(peer, peer_address, segment, deadline);
+  }
 
  protected:
   const Transport& inner() const { return *inner_; }

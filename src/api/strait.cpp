@@ -26,6 +26,7 @@ Status get_stats(ncclComm_t comm, straitCommStats_t* out) {
   stats.plain_bytes_sent = traffic.plain_bytes;
   stats.coded_value_bytes_sent = traffic.coded_value_bytes;
   stats.coded_wire_bytes_sent = traffic.coded_wire_bytes;
+  stats.lent_bytes_sent = traffic.lent_bytes;
   std::memcpy(out, &stats, stats.size);
   return Status();
 }

@@ -165,7 +165,7 @@ Result<RmaCall> check_put(const Communicator& comm, ncclComm_t name, const Put& 
   STRAIT_TRY(check_signal(comm, to));
   STRAIT_ASSIGN(const Window window, find(name, put.window));
   const size_t element_bytes = size_of(static_cast<DataType>(put.type));
-  const uint64_t room = comm.rma()->windows().peer_bytes(window.number, to.peer);
+  const uint64_t room = comm.rma()->windows().peer(window.number, to.peer).bytes;
   if (put.offset > room || put.count > (room - put.offset) / element_bytes)
     return error(Code::kInvalidArgument,
                  "{} elements of {} bytes at offset {} leave the window of rank {}, which has {} "

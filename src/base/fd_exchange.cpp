@@ -45,10 +45,11 @@ struct Member {
   std::vector<std::byte> secret;
   int shelves = 0;
   std::map<std::string, Published> names;
+  std::map<std::string, FdShelf::Source> sources;  // by prefix
 };
 
 struct Client {
-  enum class State { kStranger, kWaiting, kServed };
+  enum class State { kStranger, kWaiting, kServed, kLost };
 
   UniqueFd socket;
   State state = State::kStranger;
@@ -115,6 +116,11 @@ class Server final : public FdExchange, public std::enable_shared_from_this<Serv
   void withdraw(const MemberKey& key, const std::string& name) {
     std::lock_guard lock(mutex_);
     members_.at(key).names.erase(name);
+  }
+
+  void supply(const MemberKey& key, const std::string& prefix, FdShelf::Source source) {
+    std::lock_guard lock(mutex_);
+    members_.at(key).sources[prefix] = std::move(source);
   }
 
   void close_shelf(const MemberKey& key) {
@@ -189,12 +195,20 @@ class Server final : public FdExchange, public std::enable_shared_from_this<Serv
     // Nothing but one request is ever expected: all else is the end of the line, or a stranger's.
     if (length != sizeof request || client.state != Client::State::kStranger) return drop(fd);
     client.request = request;
-    if (!admit(client)) {
-      fd_wire::send_packet(fd, Reply{fd_wire::kRefusal, {}});
-      return drop(fd);
-    }
+    if (!admit(client)) return refuse(fd);
+    Member& member = members_.at(client.key());
+    for (const auto& [prefix, source] : member.sources)
+      if (client.name().starts_with(prefix)) {
+        const Result<UniqueFd> made = source(client.name().substr(prefix.size()));
+        return made.ok() ? answer(client, member, made->get()) : refuse(fd);
+      }
     client.state = Client::State::kWaiting;
-    if (members_.at(client.key()).names.contains(client.name())) serve(client);
+    if (member.names.contains(client.name())) serve(client);
+  }
+
+  void refuse(int fd) {
+    fd_wire::send_packet(fd, Reply{fd_wire::kRefusal, {}});
+    drop(fd);
   }
 
   bool admit(const Client& client) const {
@@ -210,13 +224,18 @@ class Server final : public FdExchange, public std::enable_shared_from_this<Serv
   void serve(Client& client) {
     Member& member = members_.at(client.key());
     const auto published = member.names.find(client.name());
+    answer(client, member, published->second.fd.get());
+    if (published->second.uses == FdUses::kOnce && client.state == Client::State::kServed)
+      member.names.erase(published);
+  }
+
+  // What could not be sent may be fetched again.
+  void answer(Client& client, const Member& member, int descriptor) {
     const Reply reply{fd_wire::kReply,
                       fd_wire::prove(member.secret, Side::kServer, client.nonce, client.request)};
-    client.state = Client::State::kServed;
-    if (!fd_wire::send_packet(client.socket.get(), reply, published->second.fd.get()))
-      shutdown(client.socket.get(), SHUT_RDWR);
-    else if (published->second.uses == FdUses::kOnce)
-      member.names.erase(published);
+    const bool sent = fd_wire::send_packet(client.socket.get(), reply, descriptor);
+    client.state = sent ? Client::State::kServed : Client::State::kLost;
+    if (!sent) shutdown(client.socket.get(), SHUT_RDWR);
   }
 
   std::shared_ptr<Reactor> reactor_;
@@ -242,6 +261,10 @@ class Shelf final : public FdShelf {
     std::lock_guard lock(mutex_);
     names_.push_back(name);
     return Status();
+  }
+
+  void supply(const std::string& prefix, Source source) override {
+    server_->supply(key_, prefix, std::move(source));
   }
 
   void withdraw(const std::string& name) override {

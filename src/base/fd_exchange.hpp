@@ -32,6 +32,10 @@ class FdShelf {
   // Names are up to 127 bytes. Whoever already waits for the name gets it at once.
   virtual Status publish(const std::string& name, UniqueFd fd, FdUses uses) = 0;
   virtual void withdraw(const std::string& name) = 0;
+  // Names that begin with `prefix` are answered at once by what `source` makes of the rest, or
+  // refused. It is called on the reactor's thread, and may be so until the rank's last shelf goes.
+  using Source = std::function<Result<UniqueFd>(const std::string& rest)>;
+  virtual void supply(const std::string& prefix, Source source) = 0;
 };
 
 class FdExchange {

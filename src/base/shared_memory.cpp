@@ -69,10 +69,22 @@ Result<SharedMemory> SharedMemory::map(UniqueFd fd, size_t bytes) {
   return memory;
 }
 
+Result<SharedMemory> SharedMemory::map_all(UniqueFd fd) {
+  struct stat file {};
+  if (fstat(fd.get(), &file) != 0) return system_error("shared memory: fstat");
+  return map(std::move(fd), static_cast<size_t>(file.st_size));
+}
+
 Result<UniqueFd> SharedMemory::duplicate_fd() const {
   UniqueFd copy(fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy) return system_error("duplicating the descriptor of shared memory");
   return copy;
+}
+
+void SharedMemory::drop_pages() {
+  // Where the kernel will not, the pages go with their last mapping.
+  (void)fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  static_cast<off_t>(bytes_));
 }
 
 void SharedMemory::unmap() {

@@ -26,12 +26,16 @@ class SharedMemory {
   static Result<SharedMemory> create(const std::string& purpose, size_t bytes);
   // Memory that another process (or another part of this one) made by create().
   static Result<SharedMemory> map(UniqueFd fd, size_t bytes);
+  // The same, as much as there is.
+  static Result<SharedMemory> map_all(UniqueFd fd);
 
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   int fd() const { return fd_.get(); }
   // A second descriptor of the same memory, for handing on.
   Result<UniqueFd> duplicate_fd() const;
+  // Gives the pages back to the system, also where others have them mapped: they find zeros then.
+  void drop_pages();
   // Gives the descriptor away; the mapping stays.
   UniqueFd take_fd() { return std::move(fd_); }
 

@@ -8,7 +8,6 @@
 
 #include "base/log.hpp"
 #include "comm/to_self.hpp"
-#include "plan/choice.hpp"
 #include "plan/tag.hpp"
 #include "plan/verifier.hpp"
 
@@ -34,7 +33,8 @@ Communicator::Communicator(Parts parts)
       connections_(parts_.rank, parts_.routes,
                    {.slots = static_cast<uint32_t>(parts_.config.slots),
                     .slot_bytes = static_cast<size_t>(parts_.config.slot_bytes),
-                    .first_lane = parts_.band * kLanesPerBand}),
+                    .first_lane = parts_.band * kLanesPerBand,
+                    .lends_from = lends_from(parts_.config.zero_copy)}),
       codec_(codec_options(parts_.config)) {
   if (!parts_.engine) return;
   gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank);
@@ -123,6 +123,7 @@ Status Communicator::attempt(const std::function<Status()>& work) {
   }
   if (status.ok()) return status;
   fail(status);
+  connections_.end_loans(failure());
   return failure();
 }
 
@@ -151,6 +152,7 @@ Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
     Request request;
     uint64_t number;
     Plan plan;
+    Loans loans;
   };
   std::vector<Fresh> fresh;
   uint64_t number = call_count_;
@@ -161,8 +163,12 @@ Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
     const auto same = [&](const Fresh& other) { return other.request == request; };
     if (is_idle(operation) || plans_.find(request) != nullptr || std::ranges::any_of(fresh, same))
       continue;
-    STRAIT_ASSIGN(Plan plan, plan_for(request));
-    fresh.push_back({.request = request, .number = own_number, .plan = std::move(plan)});
+    STRAIT_ASSIGN(const Choice choice, choose(request, parts_.topology, parts_.config));
+    STRAIT_ASSIGN(Plan plan, plan_for(request, choice));
+    Loans loans = find_loans(request, plan,
+                             {.overwrites = may_overwrite_loans(choice.algorithm),
+                              .slots = static_cast<int>(parts_.config.slots)});
+    fresh.push_back({request, own_number, std::move(plan), std::move(loans)});
   }
   if (fresh.empty()) return Status();
   std::vector<Connections::Demand> demands;
@@ -174,12 +180,12 @@ Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
   // A peer opens its end when it makes the same call, which may be as late as in any other call.
   STRAIT_TRY(connections_.open(demands, Deadline::after_ms(wait_ms())));
   for (Fresh& call : fresh)
-    plans_.insert(call.request, connections_.bind(std::move(call.plan), first_lane(call.request)));
+    plans_.insert(call.request,
+                  connections_.bind(std::move(call.plan), first_lane(call.request), call.loans));
   return Status();
 }
 
-Result<Plan> Communicator::plan_for(const Request& request) const {
-  STRAIT_ASSIGN(const Choice choice, choose(request, parts_.topology, parts_.config));
+Result<Plan> Communicator::plan_for(const Request& request, const Choice& choice) const {
   if (parts_.rank == 0)
     log_info("{}: {}, {} lanes, pieces of {}: {}", describe(request, call_count_),
              name_of(choice.algorithm), choice.lanes, choice.piece, choice.reason);
@@ -271,6 +277,7 @@ Status Communicator::open_rma() {
                    .group = derive_secret(parts_.kin.secret, "one-sided calls"),
                    .contexts = static_cast<int>(std::max<int64_t>(config.rma_contexts, 1)),
                    .signals = static_cast<int>(std::max<int64_t>(config.rma_signals, 1)),
+                   .zero_copy = config.zero_copy != "off",
                    .timeout_ms = wait_ms(),
                    .doorbell = parts_.station->doorbell.get(),
                    .stopped = [this] { return failure(); },
@@ -298,12 +305,14 @@ Status Communicator::run(const std::vector<RmaCall>& calls) {
 }
 
 TrafficStats Communicator::stats() const {
-  return {.plain_bytes =
-              traffic_.plain_bytes.load(std::memory_order_relaxed) - traffic_base_.plain_bytes,
-          .coded_value_bytes = traffic_.coded_value_bytes.load(std::memory_order_relaxed) -
-                               traffic_base_.coded_value_bytes,
-          .coded_wire_bytes = traffic_.coded_wire_bytes.load(std::memory_order_relaxed) -
-                              traffic_base_.coded_wire_bytes};
+  return {
+      .plain_bytes =
+          traffic_.plain_bytes.load(std::memory_order_relaxed) - traffic_base_.plain_bytes,
+      .lent_bytes = traffic_.lent_bytes.load(std::memory_order_relaxed) - traffic_base_.lent_bytes,
+      .coded_value_bytes = traffic_.coded_value_bytes.load(std::memory_order_relaxed) -
+                           traffic_base_.coded_value_bytes,
+      .coded_wire_bytes = traffic_.coded_wire_bytes.load(std::memory_order_relaxed) -
+                          traffic_base_.coded_wire_bytes};
 }
 
 void Communicator::reset_stats() {

@@ -30,6 +30,7 @@
 #include "comm/unique_id.hpp"
 #include "exec/driver.hpp"
 #include "exec/host_execution.hpp"
+#include "plan/choice.hpp"
 #include "topology/topology.hpp"
 #include "transport/net/listener.hpp"
 
@@ -37,6 +38,7 @@ namespace strait {
 
 struct TrafficStats {
   uint64_t plain_bytes;
+  uint64_t lent_bytes;  // of these
   uint64_t coded_value_bytes;
   uint64_t coded_wire_bytes;
 };
@@ -151,7 +153,7 @@ class Communicator {
   Status attempt(const std::function<Status()>& work);
   Status drive_on_host(const std::vector<Operation>& operations);
   Status prepare_plans(const std::vector<Operation>& operations);
-  Result<Plan> plan_for(const Request& request) const;
+  Result<Plan> plan_for(const Request& request, const Choice& choice) const;
   std::vector<Chain> make_chains(const std::vector<Operation>& operations);
   std::unique_ptr<HostExecution> make_execution(const Operation& operation, std::byte* work);
   Coding coding_of(const WireWishes& wishes) const;

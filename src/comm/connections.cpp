@@ -17,8 +17,18 @@ constexpr int64_t kReachEveryNs = 1'000'000'000;
 // What the most demanding plan needs. A link outlives the plan that opens it and serves all later
 // ones, so it never has fewer.
 constexpr uint32_t kSlotsMin = 2;
+// What a loan costs (finding the memory, waiting for it to come back) is as much as copying so many
+// bytes into a slot.
+constexpr size_t kLendsFrom = 32 << 10;
+// A reader that is at work when the link fails is done in a moment, unless its process is stopped.
+constexpr int64_t kReadersWaitMs = 5'000;
 
 }  // namespace
+
+size_t lends_from(std::string_view zero_copy) {
+  if (zero_copy == "off") return SIZE_MAX;
+  return zero_copy == "on" ? 1 : kLendsFrom;
+}
 
 Connections::Connections(int rank, std::vector<PeerRoute> routes, Shape shape)
     : rank_(rank), routes_(std::move(routes)), shape_(shape) {}
@@ -70,6 +80,7 @@ Status Connections::open_sender(const Demand& demand, const Key& key, Deadline d
   sender->port.rank = rank_;
   sender->port.peer = peer;
   sender->port.tells = lane == 0;
+  sender->port.lends_from = shape_.lends_from;
   std::lock_guard lock(mutex_);
   if (!aborted_.ok()) sender->link->abort(aborted_);
   senders_.emplace(key, std::move(sender));
@@ -162,7 +173,7 @@ Status Connections::aborted() const {
   return aborted_;
 }
 
-std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane) {
+std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane, const Loans& loans) {
   auto bound = std::make_unique<BoundPlan>();
   bound->plan = std::move(plan);
   const bool slots_to_spare = shape_.slots > static_cast<uint32_t>(bound->plan.slots_min);
@@ -170,6 +181,7 @@ std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane) {
     const int lane = first_lane + static_cast<int>(i);
     std::vector<StepPorts>& ports = bound->ports.emplace_back();
     const std::vector<SumRole> sums = find_sums(bound->plan.lanes[i]);
+    std::set<const SendPort*> lenders;
     for (size_t index = 0; index < sums.size(); ++index) {
       const Step& step = bound->plan.lanes[i].steps[index];
       StepPorts& port = ports.emplace_back();
@@ -178,7 +190,10 @@ std::unique_ptr<BoundPlan> Connections::bind(Plan plan, int first_lane) {
       if (slots_to_spare) port.sum = sums[index];
       if (step.send_to != kNoPeer) port.send = &senders_.at(Key(lane, step.send_to))->port;
       if (step.recv_from != kNoPeer) port.recv = receivers_.at(Key(lane, step.recv_from)).get();
+      port.loan = loans[i][index];
+      if (port.loan != Loan::kNever) lenders.insert(port.send);
     }
+    bound->loans_max.push_back(lenders.size() * std::max(shape_.slots, kSlotsMin));
   }
   place_staging(*bound);
   return bound;
@@ -189,6 +204,14 @@ void Connections::abort(const Status& why) {
   if (aborted_.ok()) aborted_ = why;
   for (auto& [key, sender] : senders_) sender->link->abort(why);
   for (auto& [key, receiver] : receivers_) receiver->abort(why);
+}
+
+void Connections::end_loans(const Status& why) {
+  abort(why);
+  const Deadline deadline = Deadline::after_ms(kReadersWaitMs);
+  const auto is_read = [](const auto& entry) { return entry.second->link->is_read(); };
+  while (std::ranges::any_of(senders_, is_read) && !deadline.passed())
+    std::this_thread::sleep_for(kLookEvery);
 }
 
 void Connections::close() {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -29,12 +30,16 @@ struct CodedBytes {
   uint64_t wire_bytes = 0;
 };
 
+// From which size on messages are lent, by the setting ZERO_COPY.
+size_t lends_from(std::string_view zero_copy);
+
 class Connections {
  public:
   struct Shape {
     uint32_t slots;
     size_t slot_bytes;   // largest piece of plain bytes; coded chunks get their overhead on top
     int first_lane = 0;  // of this communicator among those that share the transports
+    size_t lends_from = SIZE_MAX;  // bytes of a message
   };
 
   Connections(int rank, std::vector<PeerRoute> routes, Shape shape);
@@ -52,10 +57,12 @@ class Connections {
   // calls find out here, where each might wait for links that the others never open.
   Status open(const std::vector<Demand>& demands, Deadline deadline);
   // The plan with the ports of its steps; its links must be open.
-  std::unique_ptr<BoundPlan> bind(Plan plan, int first_lane);
+  std::unique_ptr<BoundPlan> bind(Plan plan, int first_lane, const Loans& loans);
 
   // Fails every link, open and to come, with this reason; peers see it too.
   void abort(const Status& why);
+  // The same, and waits until no peer reads any more what was lent to it.
+  void end_loans(const Status& why);
   bool flushed() const;
   // Ends every link; they open again when plans need them. Bound plans are of no use any more.
   void close();

@@ -7,6 +7,7 @@ namespace {
 
 struct Offer {
   uint64_t bytes = 0;
+  SegmentPlace place = {};
   uint32_t number = 0;
   uint32_t refused = 0;
 };
@@ -18,10 +19,13 @@ Result<uint32_t> open_window(Communicator& comm, std::byte* base, uint64_t bytes
   STRAIT_TRY(comm.open_rma());
   const auto rma = comm.rma();
   const uint32_t number = rma->windows().add(base, wrong.ok() ? bytes : 0);
-  const auto offers =
-      hand_round(comm, Offer{.bytes = bytes, .number = number, .refused = wrong.ok() ? 0U : 1U});
+  const auto offers = hand_round(
+      comm, Offer{.bytes = bytes,
+                  .place = Segments::instance().find(base, bytes).value_or(SegmentPlace{}),
+                  .number = number,
+                  .refused = wrong.ok() ? 0U : 1U});
   Status status = wrong.ok() ? offers.status() : wrong;
-  std::vector<uint64_t> peer_bytes;
+  std::vector<PeerWindow> peers;
   for (int rank = 0; status.ok() && rank < comm.rank_count(); ++rank) {
     const Offer& offer = (*offers)[static_cast<size_t>(rank)];
     if (offer.refused != 0)
@@ -32,13 +36,13 @@ Result<uint32_t> open_window(Communicator& comm, std::byte* base, uint64_t bytes
                      "rank {} registers its window {} and this rank its window {}: all ranks must "
                      "register in the same order",
                      rank, offer.number, number);
-    peer_bytes.push_back(offer.bytes);
+    peers.push_back({.bytes = offer.bytes, .place = offer.place, .memory = nullptr});
   }
   if (!status.ok()) {
     rma->windows().remove(number);
     return status;
   }
-  rma->windows().set_peer_bytes(number, std::move(peer_bytes));
+  rma->windows().set_peers(number, std::move(peers));
   return number;
 }
 

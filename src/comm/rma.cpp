@@ -12,6 +12,7 @@ namespace {
 constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr int64_t kAcceptTurnMs = 100;
 constexpr int64_t kAgentTurnMs = 200;
+constexpr int64_t kMapMs = 10'000;
 constexpr uint32_t kTag = 0x52'4d'41'31;
 
 // Before the bytes of each message.
@@ -107,7 +108,7 @@ Status Rma::run(const std::vector<RmaCall>& calls) {
   for (const RmaCall& call : calls)
     if (!call.is_wait()) {
       const auto target = neighbour(call.to.peer);
-      STRAIT_TRY(target ? write(call, *target) : send(call));
+      STRAIT_TRY(target ? write(call, *target) : send(call, write_through(call)));
     }
   for (const RmaCall& call : calls)
     if (call.is_wait())
@@ -141,10 +142,30 @@ Status Rma::write(const RmaCall& call, Rma& target) {
   return Status();
 }
 
-Status Rma::send(const RmaCall& call) {
+bool Rma::write_through(const RmaCall& call) {
+  if (!terms_.zero_copy || call.bytes == 0) return false;
+  PeerWindow window = windows_.peer(call.window, call.to.peer);
+  if (window.place.segment == 0) return false;
+  if (window.memory == nullptr) {
+    const PeerRoute& route = terms_.routes[static_cast<size_t>(call.to.peer)];
+    auto mapped = route.transport->map_segment(route.rank, route.address, window.place.segment,
+                                               Deadline::after_ms(kMapMs));
+    // Never again by this way if it failed now: the puts into one window stay in their order.
+    if (mapped.ok()) window.memory = std::move(*mapped);
+    windows_.set_memory(call.window, call.to.peer, window.memory);
+    if (window.memory == nullptr) return false;
+  }
+  const uint64_t begin = window.place.offset + call.offset;
+  const uint64_t size = window.memory->bytes();
+  if (begin > size || call.bytes > size - begin) return false;
+  std::memcpy(window.memory->data() + begin, call.source, call.bytes);
+  return true;
+}
+
+Status Rma::send(const RmaCall& call, bool written) {
   Peer& peer = *peers_[static_cast<size_t>(call.to.peer)];
   std::lock_guard lock(peer.mutex);
-  uint64_t sent = 0;
+  uint64_t sent = written ? call.bytes : 0;
   do {
     STRAIT_ASSIGN(const std::span<std::byte> slot, await_slot(peer));
     const uint64_t piece = std::min<uint64_t>(call.bytes - sent, terms_.slot_bytes);
@@ -227,7 +248,8 @@ Status Rma::take(int rank, std::span<const std::byte> message) {
   if (bytes.size() != header.bytes)
     return error(Code::kRemoteError, "a one-sided message has {} bytes and says {}", bytes.size(),
                  header.bytes);
-  if (!bytes.empty()) STRAIT_TRY(windows_.write(header.window, header.offset, bytes));
+  // Also where nothing is left to write: the window must be there.
+  if (header.window != 0) STRAIT_TRY(windows_.write(header.window, header.offset, bytes));
   if (header.signal < 0) return Status();
   if (board_.add({.peer = rank, .context = header.context, .index = header.signal}))
     return Status();

@@ -6,9 +6,10 @@
 //     header | bytes  ->  link, in pieces   ->   adds signal 0 of rank 3 when the last piece is in
 //
 // Bytes cross the link once, with a copy into a slot and one out of it. Between threads of a
-// process the caller writes into the window itself, with one copy and no agent. What one rank sends
-// to another stays in its order. Owned by the communicator, made when a first window is registered;
-// calls may come from any thread.
+// process the caller writes into the window itself, with one copy and no agent; between processes
+// of a host too, if the window lies in memory of ncclMemAlloc, and then only the signal crosses.
+// What one rank sends to another stays in its order. Owned by the communicator, made when a first
+// window is registered; calls may come from any thread.
 #pragma once
 
 #include <atomic>
@@ -41,6 +42,7 @@ class Rma {
     Secret group{};  // the communicator's, by which ranks of a process find each other
     int contexts = 1;
     int signals = 1;
+    bool zero_copy = true;   // into windows of other processes
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
     std::function<Status()> stopped;              // why the communicator does not go on, or ok
@@ -82,7 +84,10 @@ class Rma {
 
   Status connect(Deadline deadline);
   LinkSpec spec(int source, int destination) const;
-  Status send(const RmaCall& call);
+  // Over the link: all of it, or only the signal of what has been written.
+  Status send(const RmaCall& call, bool written);
+  // Into the window of another process, if it can be reached: true.
+  bool write_through(const RmaCall& call);
   // Into a window of this process, its own rank's or another one's.
   Status write(const RmaCall& call, Rma& target);
   std::shared_ptr<Rma> neighbour(int peer) const;

@@ -6,13 +6,13 @@ namespace strait {
 
 uint32_t WindowTable::add(std::byte* base, uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  windows_[next_] = {.base = base, .bytes = bytes, .peer_bytes = {}};
+  windows_[next_] = {.base = base, .bytes = bytes, .peers = {}};
   return next_++;
 }
 
-void WindowTable::set_peer_bytes(uint32_t window, std::vector<uint64_t> bytes) {
+void WindowTable::set_peers(uint32_t window, std::vector<PeerWindow> peers) {
   std::lock_guard lock(mutex_);
-  windows_[window].peer_bytes = std::move(bytes);
+  windows_[window].peers = std::move(peers);
 }
 
 void WindowTable::remove(uint32_t window) {
@@ -30,12 +30,22 @@ bool WindowTable::empty() const {
   return windows_.empty();
 }
 
-uint64_t WindowTable::peer_bytes(uint32_t window, int peer) const {
+PeerWindow WindowTable::peer(uint32_t window, int rank) const {
   std::lock_guard lock(mutex_);
   const auto found = windows_.find(window);
-  if (found == windows_.end()) return 0;
-  const auto& bytes = found->second.peer_bytes;
-  return static_cast<size_t>(peer) < bytes.size() ? bytes[static_cast<size_t>(peer)] : 0;
+  if (found == windows_.end()) return {};
+  const auto& peers = found->second.peers;
+  return static_cast<size_t>(rank) < peers.size() ? peers[static_cast<size_t>(rank)] : PeerWindow{};
+}
+
+void WindowTable::set_memory(uint32_t window, int rank,
+                             std::shared_ptr<const SharedMemory> memory) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(window);
+  if (found == windows_.end()) return;
+  PeerWindow& peer = found->second.peers[static_cast<size_t>(rank)];
+  if (memory == nullptr) peer.place = {};
+  peer.memory = std::move(memory);
 }
 
 Status WindowTable::write(uint32_t window, uint64_t offset, std::span<const std::byte> bytes) {

@@ -6,25 +6,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/segments.hpp"
 #include "base/status.hpp"
 
 namespace strait {
+
+// A peer's side of a window.
+struct PeerWindow {
+  uint64_t bytes = 0;                          // 0: there is no such window
+  SegmentPlace place = {};                     // where its process can be reached into
+  std::shared_ptr<const SharedMemory> memory;  // that segment, once it is mapped here
+};
 
 class WindowTable {
  public:
   // The next number: the same on all ranks, which register in one order.
   uint32_t add(std::byte* base, uint64_t bytes);
-  void set_peer_bytes(uint32_t window, std::vector<uint64_t> bytes);
+  void set_peers(uint32_t window, std::vector<PeerWindow> peers);
   void remove(uint32_t window);
 
   bool holds(uint32_t window) const;
   bool empty() const;
-  // What the peer has registered; 0 for a window that does not exist here.
-  uint64_t peer_bytes(uint32_t window, int peer) const;
+  // What the peer has registered.
+  PeerWindow peer(uint32_t window, int rank) const;
+  // The peer's segment, or null if it cannot be reached after all.
+  void set_memory(uint32_t window, int rank, std::shared_ptr<const SharedMemory> memory);
   // Fails outside of the window; nothing is written then.
   Status write(uint32_t window, uint64_t offset, std::span<const std::byte> bytes);
 
@@ -32,7 +43,7 @@ class WindowTable {
   struct Window {
     std::byte* base = nullptr;
     uint64_t bytes = 0;
-    std::vector<uint64_t> peer_bytes;
+    std::vector<PeerWindow> peers;  // by rank
   };
 
   mutable std::mutex mutex_;

@@ -15,6 +15,7 @@ struct Coding {
 // Bytes sent, counted by the executing thread; read by any thread through relaxed loads.
 struct TrafficCounters {
   std::atomic<uint64_t> plain_bytes{0};        // partner: Communicator::stats
+  std::atomic<uint64_t> lent_bytes{0};         // of these; partner: Communicator::stats
   std::atomic<uint64_t> coded_value_bytes{0};  // partner: Communicator::stats
   std::atomic<uint64_t> coded_wire_bytes{0};   // partner: Communicator::stats
 };

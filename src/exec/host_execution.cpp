@@ -1,10 +1,26 @@
 #include "exec/host_execution.hpp"
 
 #include <cstring>
+#include <functional>
 
 #include "plan/tag.hpp"
 
 namespace strait {
+namespace {
+
+// Whether a call's input and output share memory.
+bool share(const HostCall& call, int rank, int ranks) {
+  const CallMemory& memory = call.memory;
+  if (memory.input == nullptr || memory.output == nullptr) return false;
+  const size_t element_bytes = size_of(call.request.type);
+  const size_t input_bytes = input_count(call.request, rank, ranks) * element_bytes;
+  const size_t output_bytes = output_count(call.request, rank, ranks) * element_bytes;
+  return std::less<>()(memory.input, memory.output + output_bytes) &&
+         std::less<>()(memory.output, memory.input + input_bytes);
+}
+
+}  // namespace
+
 size_t work_bytes(const BoundPlan& bound, DataType type) {
   return bound.plan.scratch_count * accumulator_size(type) + bound.staging_count * size_of(type);
 }
@@ -49,7 +65,28 @@ HostExecution::HostExecution(const BoundPlan& bound, HostCall call, TrafficCount
       element_bytes_(size_of(call_.arithmetic.type)),
       accumulator_bytes_(accumulator_size(call_.arithmetic.type)),
       sums_(bound.plan.lanes.size()),
-      interpreter_(bound.plan, runner_) {}
+      in_place_(share(call_, bound.plan.rank, bound.plan.rank_count)),
+      lent_(bound.plan.lanes.size()),
+      interpreter_(bound.plan, runner_) {
+  for (size_t lane = 0; lane < lent_.size(); ++lane) lent_[lane].reserve(bound.loans_max[lane]);
+}
+
+bool HostExecution::done() {
+  return interpreter_.done() &&
+         std::ranges::all_of(lent_, [](LentRanges& lane) { return lane.all_back(); });
+}
+
+Result<uint64_t> HostExecution::advance() {
+  STRAIT_ASSIGN(const uint64_t ran, interpreter_.advance());
+  if (ran > 0) return ran;
+  // Who was lent something may have failed or left, and no step would see it.
+  for (LentRanges& lane : lent_) {
+    if (lane.all_back()) continue;
+    const Status status = lane.debtor()->link->status();
+    if (!status.ok() && !lane.all_back()) return named(status);
+  }
+  return ran;
+}
 
 Result<Ran> HostExecution::run(const Piece& piece) {
   const StepPorts& ports = bound_->ports[piece.lane][piece.index];
@@ -70,13 +107,30 @@ Result<Ran> HostExecution::run(const Piece& piece) {
     STRAIT_TRY(named(ports.send->link->status()));
     return Ran::kBlocked;
   }
+  if (is_lent(piece)) return Ran::kBlocked;
   if (ports.sum != SumRole::kAlone) {
     STRAIT_TRY(sum(piece, message, ports));
     return Ran::kDone;
   }
-  STRAIT_TRY(handle(piece, message, ports.send));
-  if (ports.recv != nullptr) ports.recv->release();
+  if (ports.recv == nullptr) {
+    STRAIT_TRY(handle(piece, message, ports.send));
+    return Ran::kDone;
+  }
+  if (!ports.recv->pin()) return named(ports.recv->status());
+  if (const Status handled = handle(piece, message, ports.send); !handled.ok()) {
+    ports.recv->unpin();
+    return handled;
+  }
+  ports.recv->release();
   return Ran::kDone;
+}
+
+// Whether a peer still reads what the step is to overwrite.
+bool HostExecution::is_lent(const Piece& piece) {
+  const std::optional<Place>& target = piece.step->target;
+  if (!target || target->buffer == Buffer::kScratch) return false;
+  return !lent_[static_cast<size_t>(piece.lane)].is_free(address(*target, piece.offset),
+                                                         piece.count * element_bytes_);
 }
 
 // A step of a folded sum: takes note of its contributions; the last one adds up and gives the slots
@@ -93,9 +147,18 @@ Status HostExecution::sum(const Piece& piece, const Message& message, const Step
   }
   if (step.addend) sum.operands.push_back(operand(*step.addend, piece));
   if (ports.sum == SumRole::kPart) return Status();
-  const Output out = destination(piece, ports.send);
-  combine_many(call_.arithmetic, out, sum.operands, step.finish, piece.count);
-  if (ports.send != nullptr) send_value(piece, {.data = out.data, .form = out.form}, *ports.send);
+  return add_up(piece, sum, ports.send);
+}
+
+Status HostExecution::add_up(const Piece& piece, Sum& sum, SendPort* send) {
+  for (size_t i = 0; i < sum.held.size(); ++i) {
+    if (sum.held[i]->pin()) continue;
+    for (size_t pinned = 0; pinned < i; ++pinned) sum.held[pinned]->unpin();
+    return named(sum.held[i]->status());
+  }
+  const Output out = destination(piece, send);
+  combine_many(call_.arithmetic, out, sum.operands, piece.step->finish, piece.count);
+  if (send != nullptr) send_value(piece, {.data = out.data, .form = out.form}, *send);
   for (RecvLink* link : sum.held) link->release();
   sum.operands.clear();
   sum.held.clear();
@@ -217,6 +280,7 @@ Status HostExecution::check(const Piece& piece, const Message& message) const {
 void HostExecution::send_value(const Piece& piece, const Operand& value, SendPort& send) {
   const size_t bytes = piece.count * element_bytes_;
   if (piece.step->send_wire == Wire::kPlain) {
+    if (lend(piece, {static_cast<const std::byte*>(value.data), bytes}, send)) return;
     if (value.data != send.held.data()) {
       STRAIT_CHECK(bytes <= send.held.size(), "a piece fits its slot");
       combine(call_.arithmetic, {.data = send.held.data()}, value, {}, false, piece.count);
@@ -231,6 +295,18 @@ void HostExecution::send_value(const Piece& piece, const Operand& value, SendPor
   }
   combine(call_.arithmetic, {.data = staging(piece)}, value, {}, false, piece.count);
   send_coded(piece, staging(piece), send);
+}
+
+// Lends the value, if it lies in the caller's memory and its reader reaches it there.
+bool HostExecution::lend(const Piece& piece, std::span<const std::byte> value, SendPort& send) {
+  const size_t lane = static_cast<size_t>(piece.lane);
+  const Loan loan = bound_->ports[lane][piece.index].loan;
+  if (loan == Loan::kNever || (loan == Loan::kApart && in_place_)) return false;
+  if (value.size() < send.lends_from || !send.link->reaches(value)) return false;
+  lent_[lane].add(send, send.lend(value, tag_), value);
+  count_bytes(traffic_->plain_bytes, value.size());
+  count_bytes(traffic_->lent_bytes, value.size());
+  return true;
 }
 
 void HostExecution::send_coded(const Piece& piece, const void* values, SendPort& send) {
@@ -279,7 +355,12 @@ std::string HostExecution::where() const {
   const std::string text = name();
   const Plan& plan = bound_->plan;
   for (size_t lane = 0; lane < plan.lanes.size(); ++lane) {
-    if (interpreter_.lane_done(lane)) continue;
+    if (interpreter_.lane_done(lane)) {
+      const SendPort* debtor = lent_[lane].debtor();
+      if (debtor == nullptr) continue;
+      return text + fmt::format(" waits for rank {} to read what it was sent (lane {})",
+                                debtor->peer, lane);
+    }
     const Piece piece = interpreter_.piece(lane);
     const Step& step = *piece.step;
     const int peer = step.recv_from != kNoPeer ? step.recv_from : step.send_to;

@@ -1,11 +1,13 @@
 #include "plan/verifier.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
 #include <tuple>
 
 #include "plan/interpreter.hpp"
+#include "plan/loans.hpp"
 #include "plan/placement.hpp"
 #include "plan/plan_check.hpp"
 #include "plan/provenance.hpp"
@@ -21,9 +23,18 @@ struct Message {
 
 struct Queue {
   std::deque<Message> messages;
-  size_t held = 0;  // slots of messages already taken, see Rank::release_slots
+  uint64_t posted = 0;
+  uint64_t released = 0;  // of these; the slots of messages are kept, see Rank::release_slots
 
-  size_t used() const { return messages.size() + held; }
+  uint64_t used() const { return posted - released; }
+};
+
+// Elements that a peer reads where they lie, until it has released so many messages of the queue.
+struct Lent {
+  const Queue* queue;
+  uint64_t number;
+  uint64_t begin;
+  uint64_t end;
 };
 
 using LinkName = std::tuple<int, int, int>;  // source, destination, lane
@@ -46,13 +57,18 @@ struct World {
 // One rank, as a machine for the interpreter.
 class Rank {
  public:
-  Rank(World& world, const Call& call, int rank, int rank_count, const Placement& placement)
+  Rank(World& world, const Call& call, int rank, int rank_count, const Placement& placement,
+       const Conditions& conditions)
       : world_(&world),
         call_(&call),
         rank_(rank),
         rank_count_(rank_count),
         placement_(placement),
-        held_(call.plan.lanes.size()) {
+        in_place_(conditions.in_place),
+        loans_(find_loans(call.request, call.plan,
+                          {.overwrites = conditions.overwrites_loans, .slots = 0})),
+        held_(call.plan.lanes.size()),
+        lent_(call.plan.lanes.size()) {
     const uint64_t inputs = input_count(call.request, rank, rank_count);
     const Origin origin{.index = 0, .ranks = world.sets.single(rank), .raw = true};
     if (inputs > 0) memory_.write(placement_.address({Buffer::kInput, 0}), {{inputs, origin}});
@@ -65,6 +81,8 @@ class Rank {
  private:
   Queue& queue(int from, int to, int lane) const { return world_->queues[{from, to, lane}]; }
   void release_slots(int lane);
+  bool is_lent(const Piece& piece) const;
+  void lend(const Piece& piece, const Queue& outgoing);
   Status local(const Piece& piece, const Place& place, Runs& runs) const;
   Status value_of(const Piece& piece, const Message* message, Runs& value) const;
   Status check_apart(const Piece& piece) const;
@@ -78,8 +96,11 @@ class Rank {
   int rank_;
   int rank_count_;
   Placement placement_;
+  bool in_place_;
+  Loans loans_;
   ElementMap memory_;
-  std::vector<std::vector<int>> held_;  // by lane: peers whose messages' slots are kept
+  std::vector<std::vector<int>> held_;   // by lane: peers whose messages' slots are kept
+  std::vector<std::vector<Lent>> lent_;  // by lane
 };
 
 Result<Ran> Rank::run(const Piece& piece) {
@@ -94,6 +115,7 @@ Result<Ran> Rank::run(const Piece& piece) {
     outgoing = &queue(rank_, step.send_to, piece.lane);
     if (outgoing->used() >= world_->slots) return Ran::kBlocked;
   }
+  if (is_lent(piece)) return Ran::kBlocked;
   Runs value;
   if (Status status = value_of(piece, incoming ? &incoming->messages.front() : nullptr, value);
       !status.ok())
@@ -102,12 +124,13 @@ Result<Ran> Rank::run(const Piece& piece) {
   if (step.target) memory_.write(placement_.address(moved(piece, *step.target)), value);
   if (incoming != nullptr) {
     incoming->messages.pop_front();
-    ++incoming->held;
     held_[static_cast<size_t>(piece.lane)].push_back(step.recv_from);
   }
   if (!step.target || step.target->buffer != Buffer::kScratch) release_slots(piece.lane);
   if (outgoing != nullptr) {
     outgoing->messages.push_back({std::move(value), piece.count, step.send_wire});
+    ++outgoing->posted;
+    lend(piece, *outgoing);
     world_->wake(step.send_to);
   }
   return Ran::kDone;
@@ -119,10 +142,31 @@ Result<Ran> Rank::run(const Piece& piece) {
 void Rank::release_slots(int lane) {
   std::vector<int>& held = held_[static_cast<size_t>(lane)];
   for (const int peer : held) {
-    --queue(peer, rank_, lane).held;
+    ++queue(peer, rank_, lane).released;
     world_->wake(peer);
   }
   held.clear();
+}
+
+// Whether a peer still reads what the step is to overwrite.
+bool Rank::is_lent(const Piece& piece) const {
+  const Step& step = *piece.step;
+  if (!step.target || step.target->buffer == Buffer::kScratch) return false;
+  const uint64_t begin = placement_.address(moved(piece, *step.target));
+  return std::ranges::any_of(lent_[static_cast<size_t>(piece.lane)], [&](const Lent& lent) {
+    return lent.queue->released < lent.number && lent.begin < begin + piece.count &&
+           begin < lent.end;
+  });
+}
+
+void Rank::lend(const Piece& piece, const Queue& outgoing) {
+  const Loan loan = loans_[static_cast<size_t>(piece.lane)][piece.index];
+  if (loan == Loan::kNever || (loan == Loan::kApart && in_place_)) return;
+  const Place place = *lendable(*piece.step, call_->request);
+  const uint64_t begin = placement_.address(moved(piece, place));
+  std::vector<Lent>& lent = lent_[static_cast<size_t>(piece.lane)];
+  std::erase_if(lent, [](const Lent& old) { return old.queue->released >= old.number; });
+  lent.push_back({&outgoing, outgoing.posted, begin, begin + piece.count});
 }
 
 Status Rank::value_of(const Piece& piece, const Message* message, Runs& value) const {
@@ -190,10 +234,13 @@ std::string Rank::blocked_at(const Piece& piece) const {
   const Step& step = *piece.step;
   const bool lacks_message =
       step.recv_from != kNoPeer && queue(step.recv_from, rank_, piece.lane).messages.empty();
+  const bool lacks_slot =
+      step.send_to != kNoPeer && queue(rank_, step.send_to, piece.lane).used() >= world_->slots;
+  const std::string what = lacks_message ? fmt::format("a message of rank {}", step.recv_from)
+                           : lacks_slot  ? fmt::format("a free slot to rank {}", step.send_to)
+                                         : "peers to give back what they were lent";
   return step_place(rank_, static_cast<size_t>(piece.lane), piece.index, step) +
-         fmt::format(", round {}: waits for ever for {} rank {}", piece.round,
-                     lacks_message ? "a message of" : "a free slot to",
-                     lacks_message ? step.recv_from : step.send_to);
+         fmt::format(", round {}: waits for ever for {}", piece.round, what);
 }
 
 // `count` elements of the output must hold the elements from `index` on of these ranks.
@@ -248,8 +295,10 @@ Status Rank::check_output() const {
 }
 
 struct Runner {
-  Runner(World& world, const Call& call, int rank, int rank_count, const Placement& placement)
-      : machine(world, call, rank, rank_count, placement), interpreter(call.plan, machine) {}
+  Runner(World& world, const Call& call, int rank, int rank_count, const Placement& placement,
+         const Conditions& conditions)
+      : machine(world, call, rank, rank_count, placement, conditions),
+        interpreter(call.plan, machine) {}
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
@@ -312,7 +361,8 @@ Status verify(const std::vector<Call>& calls, const Conditions& conditions) {
   Runners runners;
   for (int rank = 0; rank < rank_count; ++rank) {
     const size_t i = static_cast<size_t>(rank);
-    runners.push_back(std::make_unique<Runner>(world, calls[i], rank, rank_count, placements[i]));
+    runners.push_back(
+        std::make_unique<Runner>(world, calls[i], rank, rank_count, placements[i], conditions));
   }
   STRAIT_TRY(run_all(world, runners));
   return check_end(world, runners);
@@ -328,9 +378,10 @@ Status verify_collective(const Request& request, const Topology& topology, const
     STRAIT_ASSIGN(Plan plan, make_plan(request, topology, choice, rank));
     calls.push_back({request, std::move(plan)});
   }
-  STRAIT_TRY(verify(calls, {}));
-  return in_place_offset(request, 0, topology.rank_count()) ? verify(calls, {.in_place = true})
-                                                            : Status();
+  Conditions conditions{.overwrites_loans = may_overwrite_loans(choice.algorithm)};
+  STRAIT_TRY(verify(calls, conditions));
+  conditions.in_place = in_place_offset(request, 0, topology.rank_count()).has_value();
+  return conditions.in_place ? verify(calls, conditions) : Status();
 }
 
 }  // namespace strait

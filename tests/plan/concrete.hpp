@@ -1,5 +1,6 @@
 // A second, plain reading of plans, to judge the verifier by: memory is an array of values,
-// messages are copies, and who runs next is drawn by lot. The algebra says what values are.
+// messages are copies, or are read where they lie when they are taken, and who runs next is drawn
+// by lot. The algebra says what values are.
 #pragma once
 
 #include <deque>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "plan/interpreter.hpp"
+#include "plan/loans.hpp"
 #include "plan/placement.hpp"
 #include "plan/verifier.hpp"
 
@@ -48,13 +50,16 @@ struct Expressions {
   }
 };
 
+enum class Lending { kNone, kGuarded, kUnguarded };  // unguarded: what is lent may be overwritten
+
 template <class Algebra>
 class Concrete {
  public:
   using Value = typename Algebra::Value;
 
-  Concrete(const std::vector<Call>& calls, const Conditions& conditions)
-      : calls_(calls), slots_(static_cast<size_t>(conditions.slots)) {
+  Concrete(const std::vector<Call>& calls, const Conditions& conditions,
+           Lending lending = Lending::kNone)
+      : calls_(calls), conditions_(conditions), lending_(lending) {
     const int ranks = static_cast<int>(calls.size());
     for (int rank = 0; rank < ranks; ++rank) {
       const Call& call = calls[static_cast<size_t>(rank)];
@@ -65,6 +70,8 @@ class Concrete {
       for (uint64_t i = 0; i < placement.count[0]; ++i)
         memory.values[placement.begin[0] + i] = Algebra::input(rank, i);
       memories_.push_back(std::move(memory));
+      loans_.push_back(find_loans(call.request, call.plan,
+                                  {.overwrites = conditions.overwrites_loans, .slots = 0}));
     }
   }
 
@@ -103,6 +110,13 @@ class Concrete {
     Placement placement;
     std::vector<Value> values;
   };
+  struct Message {
+    std::vector<Value> values;
+    bool lent;
+    bool scaled;       // as it is read
+    uint64_t address;  // in the sender's memory
+  };
+  using Queue = std::deque<Message>;
   struct Machine {
     Concrete* world;
     int rank;
@@ -113,6 +127,42 @@ class Concrete {
     return memory.placement.address(place) + (place.buffer == Buffer::kScratch ? 0 : piece.offset);
   }
 
+  // Whether a peer has still to read what the step overwrites.
+  bool is_lent(int rank, const Piece& piece) const {
+    const std::optional<Place>& target = piece.step->target;
+    if (lending_ != Lending::kGuarded || !target || target->buffer == Buffer::kScratch)
+      return false;
+    const uint64_t begin = address(memories_[static_cast<size_t>(rank)], piece, *target);
+    for (const auto& [name, queue] : queues_)
+      for (const Message& message : queue)
+        if (std::get<0>(name) == rank && message.lent && message.address < begin + piece.count &&
+            begin < message.address + message.values.size())
+          return true;
+    return false;
+  }
+
+  void lend(int rank, const Piece& piece, Message& message) const {
+    const size_t index = static_cast<size_t>(rank);
+    const Loan loan = loans_[index][static_cast<size_t>(piece.lane)][piece.index];
+    message.lent = lending_ != Lending::kNone && loan != Loan::kNever &&
+                   !(loan == Loan::kApart && conditions_.in_place);
+    if (!message.lent) return;
+    const Request& request = calls_[index].request;
+    const Place place = *lendable(*piece.step, request);
+    message.address = address(memories_[index], piece, place);
+    message.scaled = place.buffer == Buffer::kInput && reduces(request.collective);
+  }
+
+  std::vector<Value> read_lent(int lender, const Message& message) const {
+    const std::vector<Value>& theirs = memories_[static_cast<size_t>(lender)].values;
+    std::vector<Value> values;
+    for (uint64_t i = 0; i < message.values.size(); ++i) {
+      const Value& value = theirs[message.address + i];
+      values.push_back(message.scaled ? Algebra::scaled(value) : value);
+    }
+    return values;
+  }
+
   Result<Ran> run_piece(int rank, const Piece& piece) {
     const Step& step = *piece.step;
     const Request& request = calls_[static_cast<size_t>(rank)].request;
@@ -120,13 +170,20 @@ class Concrete {
     auto& incoming = queues_[{step.recv_from, rank, piece.lane}];
     auto& outgoing = queues_[{rank, step.send_to, piece.lane}];
     if (step.recv_from != kNoPeer && incoming.empty()) return Ran::kBlocked;
-    if (step.send_to != kNoPeer && outgoing.size() >= slots_) return Ran::kBlocked;
-    if (step.recv_from != kNoPeer && incoming.front().size() != piece.count)
-      return error(Code::kInternalError, "a message of the wrong size");
-    std::vector<Value> sent;
+    if (step.send_to != kNoPeer && outgoing.size() >= static_cast<size_t>(conditions_.slots))
+      return Ran::kBlocked;
+    if (is_lent(rank, piece)) return Ran::kBlocked;
+    std::vector<Value> received;
+    if (step.recv_from != kNoPeer) {
+      const Message& message = incoming.front();
+      if (message.values.size() != piece.count)
+        return error(Code::kInternalError, "a message of the wrong size");
+      received = message.lent ? read_lent(step.recv_from, message) : message.values;
+    }
+    Message sent{.values = {}, .lent = false, .scaled = false, .address = 0};
     for (uint64_t i = 0; i < piece.count; ++i) {
       std::vector<Value> operands;
-      if (step.recv_from != kNoPeer) operands.push_back(incoming.front()[i]);
+      if (step.recv_from != kNoPeer) operands.push_back(received[i]);
       for (const auto* place : {&step.source, &step.addend}) {
         if (!*place) continue;
         const Value& found = memory.values[address(memory, piece, **place) + i];
@@ -138,17 +195,21 @@ class Concrete {
       if (step.target)
         memory.values[address(memory, piece, *step.target) + i] =
             step.target->buffer == Buffer::kScratch ? value : Algebra::narrow(value);
-      sent.push_back(Algebra::narrow(value));
+      sent.values.push_back(Algebra::narrow(value));
     }
     if (step.recv_from != kNoPeer) incoming.pop_front();
-    if (step.send_to != kNoPeer) outgoing.push_back(std::move(sent));
+    if (step.send_to == kNoPeer) return Ran::kDone;
+    lend(rank, piece, sent);
+    outgoing.push_back(std::move(sent));
     return Ran::kDone;
   }
 
   const std::vector<Call>& calls_;
-  size_t slots_;
+  const Conditions conditions_;
+  const Lending lending_;
   std::vector<Memory> memories_;
-  std::map<std::tuple<int, int, int>, std::deque<std::vector<Value>>> queues_;
+  std::vector<Loans> loans_;
+  std::map<std::tuple<int, int, int>, Queue> queues_;
 };
 
 }  // namespace strait::plan_test

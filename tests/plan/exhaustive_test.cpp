@@ -1,6 +1,8 @@
 // Every algorithm of every collective, on every layout, proved for counts that divide and do not,
-// one round and many, in place and not, at every number of slots that the plan allows.
+// one round and many, in place and not, at every number of slots that the plan allows, with all
+// that may be lent lent.
 #include "plan/cases.hpp"
+#include "plan/loans.hpp"
 
 namespace strait::plan_test {
 namespace {
@@ -19,11 +21,12 @@ std::vector<int> roots_of(Collective collective, int ranks) {
   return roots;
 }
 
-void verify_both_placements(const std::vector<Call>& calls, int slots) {
-  const Status apart = verify(calls, {.slots = slots});
+void verify_both_placements(const std::vector<Call>& calls, int slots, bool overwrites) {
+  const Status apart = verify(calls, {.slots = slots, .overwrites_loans = overwrites});
   ASSERT_TRUE(apart.ok()) << apart.message();
   if (!in_place_offset(calls[0].request, 0, static_cast<int>(calls.size()))) return;
-  const Status together = verify(calls, {.slots = slots, .in_place = true});
+  const Status together =
+      verify(calls, {.slots = slots, .in_place = true, .overwrites_loans = overwrites});
   ASSERT_TRUE(together.ok()) << "in place: " << together.message();
 }
 
@@ -31,7 +34,7 @@ void verify_at_all_slots(const Request& request, const Topology& topology, const
   SCOPED_TRACE(describe(request, topology, choice));
   const std::vector<Call> calls = make_calls(request, topology, choice);
   for (int slots = calls[0].plan.slots_min; slots <= 3; ++slots) {
-    verify_both_placements(calls, slots);
+    verify_both_placements(calls, slots, may_overwrite_loans(choice.algorithm));
     if (testing::Test::HasFatalFailure()) return;
   }
 }

@@ -24,24 +24,38 @@ class FaultSender final : public SendLink {
   }
 
   void commit(size_t bytes, uint32_t tag) override {
+    STRAIT_CHECK(bytes > 0 && bytes <= link_.slot_bytes, "a message fills 1 byte to one slot");
     {
       std::lock_guard lock(mutex_);
-      STRAIT_CHECK(!taken_.empty(), "no slot was taken");
-      const std::span<std::byte> slot = taken_.front();
-      STRAIT_CHECK(bytes > 0 && bytes <= link_.slot_bytes, "a message fills 1 byte to one slot");
-      taken_.pop_front();
+      const std::span<std::byte> slot = next_taken();
       const int64_t before = passed_++;
-      if (stalled_ || (spec_.stall_after && before >= *spec_.stall_after)) {
-        stalled_ = true;
-        return;
-      }
+      if (stalls(before)) return;
       if (spec_.corrupt_after == before) flip_a_bit(slot.first(bytes));
-      if (!spec_.cut_after || before < *spec_.cut_after) return inner_->commit(bytes, tag);
+      if (!cuts(before)) return inner_->commit(bytes, tag);
     }
-    inner_->abort(error(Code::kRemoteError,
-                        "link {}->{} lane {} was cut after {} messages, as STRAIT_FAULT asks",
-                        link_.source, link_.destination, link_.lane, *spec_.cut_after));
+    cut();
   }
+
+  // What is to be spoilt goes through a slot: the sender's own memory is not ours.
+  bool reaches(std::span<const std::byte> bytes) const override {
+    std::lock_guard lock(mutex_);
+    return spec_.corrupt_after != passed_ && inner_->reaches(bytes);
+  }
+  uint64_t lend(std::span<const std::byte> bytes, uint32_t tag) override {
+    uint64_t number = 0;
+    {
+      std::lock_guard lock(mutex_);
+      next_taken();
+      const int64_t before = passed_++;
+      number = static_cast<uint64_t>(passed_);
+      if (stalls(before)) return number;
+      if (!cuts(before)) return inner_->lend(bytes, tag);
+    }
+    cut();
+    return number;
+  }
+  bool returned(uint64_t number) override { return inner_->returned(number); }
+  bool is_read() const override { return inner_->is_read(); }
 
   bool flushed() const override {
     std::lock_guard lock(mutex_);
@@ -53,6 +67,22 @@ class FaultSender final : public SendLink {
   void abort(const Status& why) override { inner_->abort(why); }
 
  private:
+  std::span<std::byte> next_taken() {
+    STRAIT_CHECK(!taken_.empty(), "no slot was taken");
+    const std::span<std::byte> slot = taken_.front();
+    taken_.pop_front();
+    return slot;
+  }
+  bool stalls(int64_t before) {
+    stalled_ = stalled_ || (spec_.stall_after && before >= *spec_.stall_after);
+    return stalled_;
+  }
+  bool cuts(int64_t before) const { return spec_.cut_after && before >= *spec_.cut_after; }
+  void cut() {
+    inner_->abort(error(Code::kRemoteError,
+                        "link {}->{} lane {} was cut after {} messages, as STRAIT_FAULT asks",
+                        link_.source, link_.destination, link_.lane, *spec_.cut_after));
+  }
   void flip_a_bit(std::span<std::byte> bytes) {
     const uint64_t bit = random_() % (bytes.size() * 8);
     bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));

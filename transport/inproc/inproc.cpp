@@ -42,7 +42,7 @@ class InprocTransport final : public Transport {
     ring->view = make_ring(memory, spec);
     ring->producer_bell->attach(context_.doorbell);
     STRAIT_TRY(InprocRegistry::instance().offer(address_, peer_address, ring));
-    return make_ring_sender(port(ring, RingSide::kProducer));
+    return make_ring_sender(port(ring, RingSide::kProducer), std::make_shared<ProcessReach>());
   }
 
   Result<std::unique_ptr<RecvLink>> accept(const std::string& peer_address, const LinkSpec& spec,
@@ -53,7 +53,7 @@ class InprocTransport final : public Transport {
                   InprocRegistry::instance().take(peer_address, address_, spec, deadline));
     STRAIT_TRY(check_ring(ring->memory.get(), spec));
     ring->consumer_bell->attach(context_.doorbell);
-    return make_ring_receiver(port(ring, RingSide::kConsumer));
+    return make_ring_receiver(port(ring, RingSide::kConsumer), std::make_shared<ProcessReach>());
   }
 
  private:

@@ -3,8 +3,8 @@
 // once by whoever makes it, checked by whoever maps it. What the other side writes is never
 // trusted. Plain functions over memory; the caller owns it.
 //
-//   | constants | committed | released | waits, waits | ended, failure text | {bytes, tag} x slots
-//   | slot 0 | slot 1 | ...
+//   | constants | committed | released | waits, waits | ended, | reads, failure text |
+//   | {bytes, tag, lent} x slots | slot 0 | slot 1 | ...
 //
 // Indices run freely in 64 bits and never wrap; slot i of n is index mod n.
 #pragma once
@@ -20,7 +20,7 @@
 namespace strait {
 
 inline constexpr uint64_t kRingMagic = 0x53545241'49545247;
-inline constexpr uint32_t kRingVersion = 1;
+inline constexpr uint32_t kRingVersion = 2;
 inline constexpr size_t kCacheLine = 64;
 
 struct RingHeader {
@@ -48,15 +48,18 @@ struct RingHeader {
   std::atomic<uint32_t> producer_gone;  // closed in good order; partner: the consumer
   std::atomic<uint32_t> consumer_gone;  // closed in good order; partner: the producer
   std::atomic<uint32_t> consumer_came;  // accepted the link; partner: flushed() of the producer
+
+  // The consumer reads what it was lent; partner: is_read() of the producer, once the link failed.
+  alignas(kCacheLine) std::atomic<uint32_t> reading;
   std::array<char, 496> failure_text;
 };
 
 enum RingFailure : uint32_t { kNoFailure = 0, kWritingFailure = 1, kFailed = 2 };
 
 struct SlotHeader {
-  uint64_t bytes;
+  uint64_t bytes;  // in the slot
   uint32_t tag;
-  uint32_t reserved;
+  uint32_t lent;  // 1: in the slot lies a Reference
 };
 
 // Where everything of one ring lies.

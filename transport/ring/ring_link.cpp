@@ -1,5 +1,7 @@
 #include "transport/ring/ring_link.hpp"
 
+#include <cstring>
+
 namespace strait {
 namespace {
 
@@ -11,8 +13,8 @@ Status nonsense(const RingPort& port) {
 
 class RingSender final : public SendLink {
  public:
-  RingSender(std::shared_ptr<RingPort> port, std::shared_ptr<const void> company)
-      : company_(std::move(company)), port_(std::move(port)), view_(port_->view()) {}
+  RingSender(std::shared_ptr<RingPort> port, std::shared_ptr<Reach> reach)
+      : reach_(std::move(reach)), port_(std::move(port)), view_(port_->view()) {}
   ~RingSender() override { port_->close(); }
 
   std::span<std::byte> send_slot() override {
@@ -23,19 +25,37 @@ class RingSender final : public SendLink {
     return {view_.slot(taken), view_.slot_bytes};
   }
 
-  void commit(size_t bytes, uint32_t tag) override {
-    STRAIT_CHECK(bytes > 0 && bytes <= view_.slot_bytes, "a message fills 1 byte to one slot");
-    STRAIT_CHECK(committed_ != taken_.load(std::memory_order_relaxed), "no slot was taken");
-    SlotHeader& header = view_.slot_header(committed_);
-    header.bytes = bytes;
-    header.tag = tag;
-    ++committed_;
-    // seq_cst here and in the consumer's see_committed(): either it sees the message or we see that
-    // it waits.
-    view_.header->committed.store(committed_, std::memory_order_seq_cst);
-    if (view_.header->consumer_waits.load(std::memory_order_seq_cst) == 0) return;
-    view_.header->consumer_waits.store(0, std::memory_order_relaxed);
-    port_->peer_bell().ring();
+  void commit(size_t bytes, uint32_t tag) override { post(bytes, tag, false); }
+
+  bool reaches(std::span<const std::byte> bytes) const override {
+    return reach_ != nullptr && view_.slot_bytes >= sizeof(Reference) &&
+           reach_->name(bytes).has_value();
+  }
+
+  uint64_t lend(std::span<const std::byte> bytes, uint32_t tag) override {
+    const Reference reference = reach_->name(bytes).value_or(Reference{});
+    std::memcpy(view_.slot(committed_), &reference, sizeof reference);
+    lent_.store(committed_ + 1, std::memory_order_relaxed);
+    post(sizeof reference, tag, true);
+    return committed_;
+  }
+
+  bool returned(uint64_t number) override {
+    if (number <= given_back_) return true;
+    RingHeader& header = *view_.header;
+    given_back_ = header.released.load(std::memory_order_acquire);
+    if (number <= given_back_) return true;
+    if (header.producer_waits.load(std::memory_order_relaxed) == 0)
+      header.producer_waits.store(1, std::memory_order_seq_cst);
+    given_back_ = header.released.load(std::memory_order_seq_cst);
+    return number <= given_back_;
+  }
+
+  bool is_read() const override {
+    if (lent_.load(std::memory_order_relaxed) == 0 || port_->peer_gone()) return false;
+    // With the fence in the consumer's pin(): either it sees the failure or we see that it reads.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return view_.header->reading.load(std::memory_order_acquire) != 0;
   }
 
   bool flushed() const override {
@@ -47,6 +67,22 @@ class RingSender final : public SendLink {
   void abort(const Status& why) override { port_->abort(why); }
 
  private:
+  void post(size_t bytes, uint32_t tag, bool lent) {
+    STRAIT_CHECK(bytes > 0 && bytes <= view_.slot_bytes, "a message fills 1 byte to one slot");
+    STRAIT_CHECK(committed_ != taken_.load(std::memory_order_relaxed), "no slot was taken");
+    SlotHeader& header = view_.slot_header(committed_);
+    header.bytes = bytes;
+    header.tag = tag;
+    header.lent = lent ? 1 : 0;
+    ++committed_;
+    // seq_cst here and in the consumer's see_committed(): either it sees the message or we see that
+    // it waits.
+    view_.header->committed.store(committed_, std::memory_order_seq_cst);
+    if (view_.header->consumer_waits.load(std::memory_order_seq_cst) == 0) return;
+    view_.header->consumer_waits.store(0, std::memory_order_relaxed);
+    port_->peer_bell().ring();
+  }
+
   // Looks at what the consumer gave back; true if a slot is free.
   bool see_released(uint64_t taken) {
     RingHeader& header = *view_.header;
@@ -62,18 +98,20 @@ class RingSender final : public SendLink {
     return false;
   }
 
-  const std::shared_ptr<const void> company_;
+  const std::shared_ptr<Reach> reach_;
   const std::shared_ptr<RingPort> port_;
   const RingView view_;
-  std::atomic<uint64_t> taken_{0};  // partner: the check in commit(), perhaps on another thread
+  std::atomic<uint64_t> taken_{0};  // partner: the check in post(), perhaps on another thread
   uint64_t released_ = 0;           // last seen; the taking thread's
+  uint64_t given_back_ = 0;         // the same, of the thread that asks for what it lent
   uint64_t committed_ = 0;          // the committing thread's
+  std::atomic<uint64_t> lent_{0};   // the last message that was; partner: is_read()
 };
 
 class RingReceiver final : public RecvLink {
  public:
-  RingReceiver(std::shared_ptr<RingPort> port, std::shared_ptr<const void> company)
-      : company_(std::move(company)), port_(std::move(port)), view_(port_->view()) {
+  RingReceiver(std::shared_ptr<RingPort> port, std::shared_ptr<Reach> reach)
+      : reach_(std::move(reach)), port_(std::move(port)), view_(port_->view()) {
     view_.header->consumer_came.store(1, std::memory_order_release);
   }
   ~RingReceiver() override { port_->close(); }
@@ -89,13 +127,33 @@ class RingReceiver final : public RecvLink {
       port_->fail(nonsense(*port_));
       return {};
     }
+    if (static_cast<const volatile uint32_t&>(header.lent) != 0) return find(bytes, header.tag);
     oldest_ = {{view_.slot(released_), bytes}, header.tag};
     return oldest_;
+  }
+
+  bool pin() override {
+    if (!lent_) return true;
+    view_.header->reading.store(1, std::memory_order_relaxed);
+    // With the fence in the producer's is_read(): either it sees that we read or we see its end.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!port_->stopped()) return true;
+    unpin();
+    return false;
+  }
+
+  void unpin() override {
+    if (lent_) view_.header->reading.store(0, std::memory_order_release);
   }
 
   void release() override {
     STRAIT_CHECK(!oldest_.bytes.empty(), "no message was received");
     oldest_ = {};
+    if (lent_) {
+      unpin();
+      lent_ = false;
+      keeps_.reset();
+    }
     ++released_;
     // seq_cst here and in the producer's see_released(): either it sees the slot or we see that it
     // waits.
@@ -116,6 +174,30 @@ class RingReceiver final : public RecvLink {
   void abort(const Status& why) override { port_->abort(why); }
 
  private:
+  // The bytes of a message that was lent.
+  Message find(size_t bytes, uint32_t tag) {
+    Reference reference;
+    if (reach_ == nullptr || bytes != sizeof reference) {
+      port_->fail(nonsense(*port_));
+      return {};
+    }
+    std::memcpy(&reference, view_.slot(released_), sizeof reference);
+    auto found = reach_->find(reference);
+    if (!found.ok()) {
+      port_->fail(found.status());
+      return {};
+    }
+    if (found->bytes.empty()) {
+      // Its rank does not answer now: the owner shall look again.
+      port_->own_bell().ring();
+      return {};
+    }
+    lent_ = true;
+    keeps_ = std::move(found->keeps);
+    oldest_ = {found->bytes, tag};
+    return oldest_;
+  }
+
   // Looks at what the producer posted; true if there is a message.
   bool see_committed() {
     RingHeader& header = *view_.header;
@@ -132,24 +214,26 @@ class RingReceiver final : public RecvLink {
     return false;
   }
 
-  const std::shared_ptr<const void> company_;
+  const std::shared_ptr<Reach> reach_;
   const std::shared_ptr<RingPort> port_;
   const RingView view_;
-  Message oldest_;          // until release()
-  uint64_t committed_ = 0;  // last seen
+  Message oldest_;                     // until release()
+  bool lent_ = false;                  // it lies in the sender's memory
+  std::shared_ptr<const void> keeps_;  // which this keeps readable
+  uint64_t committed_ = 0;             // last seen
   uint64_t released_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<SendLink> make_ring_sender(std::shared_ptr<RingPort> port,
-                                           std::shared_ptr<const void> company) {
-  return std::make_unique<RingSender>(std::move(port), std::move(company));
+                                           std::shared_ptr<Reach> reach) {
+  return std::make_unique<RingSender>(std::move(port), std::move(reach));
 }
 
 std::unique_ptr<RecvLink> make_ring_receiver(std::shared_ptr<RingPort> port,
-                                             std::shared_ptr<const void> company) {
-  return std::make_unique<RingReceiver>(std::move(port), std::move(company));
+                                             std::shared_ptr<Reach> reach) {
+  return std::make_unique<RingReceiver>(std::move(port), std::move(reach));
 }
 
 }  // namespace strait

@@ -7,15 +7,16 @@
 #include <memory>
 
 #include "transport/link.hpp"
+#include "transport/ring/reach.hpp"
 #include "transport/ring/ring_port.hpp"
 
 namespace strait {
 
-// The link keeps `company` for as long as it lives (unlike the port, which the reactor may hold a
-// moment longer).
+// Without a reach nothing is lent. The link keeps it for as long as it lives (unlike the port,
+// which the reactor may hold a moment longer).
 std::unique_ptr<SendLink> make_ring_sender(std::shared_ptr<RingPort> port,
-                                           std::shared_ptr<const void> company = nullptr);
+                                           std::shared_ptr<Reach> reach = nullptr);
 std::unique_ptr<RecvLink> make_ring_receiver(std::shared_ptr<RingPort> port,
-                                             std::shared_ptr<const void> company = nullptr);
+                                             std::shared_ptr<Reach> reach = nullptr);
 
 }  // namespace strait

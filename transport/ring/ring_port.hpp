@@ -39,6 +39,7 @@ class RingPort {
   const RingView& view() const { return parts_.view; }
   const LinkSpec& spec() const { return parts_.spec; }
   int peer_rank() const;
+  Bell& own_bell() { return *parts_.own; }
   Bell& peer_bell() { return *parts_.peer; }
 
   // True once the link must move nothing more.

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 
+#include <charconv>
 #include <map>
 #include <mutex>
 
 #include "base/fd_exchange.hpp"
+#include "base/segments.hpp"
 #include "base/shared_memory.hpp"
 #include "transport/ring/ring_link.hpp"
 #include "transport/shm/shm_peer.hpp"
@@ -15,6 +17,15 @@ namespace {
 
 std::string name_of(const LinkSpec& spec) {
   return fmt::format("link {}->{} lane {}", spec.source, spec.destination, spec.lane);
+}
+
+// What a peer asks for when it is lent something.
+Result<UniqueFd> segment_named(const std::string& number) {
+  uint64_t segment = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), segment);
+  if (read.ec != std::errc{})
+    return error(Code::kRemoteError, "a peer asks for segment \"{}\"", number);
+  return Segments::instance().descriptor(segment);
 }
 
 class ShmTransport final : public Transport {
@@ -29,6 +40,7 @@ class ShmTransport final : public Transport {
     if (!doorbell) return system_error("duplicating the descriptor of a doorbell");
     STRAIT_ASSIGN(exchange_, FdExchange::get());
     STRAIT_ASSIGN(shelf_, exchange_->open_shelf(context_.comm_key, context_.rank, context_.secret));
+    shelf_->supply(kSegmentPrefix, segment_named);
     return shelf_->publish(kDoorbellName, std::move(doorbell), FdUses::kMany);
   }
 
@@ -48,7 +60,8 @@ class ShmTransport final : public Transport {
     STRAIT_ASSIGN(auto memory, SharedMemory::create(name_of(spec), bytes));
     const RingView view = make_ring(memory.data(), spec);
     STRAIT_TRY(shelf_->publish(name_of(spec), memory.take_fd(), FdUses::kOnce));
-    return make_ring_sender(port(*peer, std::move(memory), spec, view, RingSide::kProducer), peer);
+    auto end = port(*peer, std::move(memory), spec, view, RingSide::kProducer);
+    return make_ring_sender(std::move(end), std::move(peer));
   }
 
   Result<std::unique_ptr<RecvLink>> accept(const std::string& peer_address, const LinkSpec& spec,
@@ -69,8 +82,15 @@ class ShmTransport final : public Transport {
     STRAIT_ASSIGN(auto memory, SharedMemory::map(head.take_fd(), bytes));
     memory.take_fd();
     const RingView view = view_ring(memory.data(), spec);
-    return make_ring_receiver(port(*peer, std::move(memory), spec, view, RingSide::kConsumer),
-                              peer);
+    auto end = port(*peer, std::move(memory), spec, view, RingSide::kConsumer);
+    return make_ring_receiver(std::move(end), std::move(peer));
+  }
+
+  Result<std::shared_ptr<const SharedMemory>> map_segment(int peer, const std::string& peer_address,
+                                                          uint64_t segment,
+                                                          Deadline deadline) override {
+    STRAIT_ASSIGN(const auto found, find(peer, peer_address, deadline));
+    return found->segment(segment, deadline);
   }
 
  private:
@@ -103,7 +123,7 @@ class ShmTransport final : public Transport {
       return known;
     }
     STRAIT_ASSIGN(known,
-                  ShmPeer::find(address, context_.comm_key, rank, context_.secret, deadline));
+                  ShmPeer::find({address, context_.comm_key, rank, context_.secret}, deadline));
     return known;
   }
 

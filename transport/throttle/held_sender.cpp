@@ -43,22 +43,40 @@ std::span<std::byte> HeldSender::send_slot() {
 void HeldSender::commit(size_t bytes, uint32_t tag) {
   STRAIT_CHECK(bytes > 0 && bytes <= slot_bytes_, "a message fills 1 byte to one slot");
   std::lock_guard lock(mutex_);
+  post({.departs_ns = 0, .bytes = bytes, .tag = tag, .lent = nullptr});
+}
+
+uint64_t HeldSender::lend(std::span<const std::byte> bytes, uint32_t tag) {
+  std::lock_guard lock(mutex_);
+  post({.departs_ns = 0, .bytes = bytes.size(), .tag = tag, .lent = bytes.data()});
+  return posted_;
+}
+
+void HeldSender::post(const Held& message) {
   STRAIT_CHECK(taken_ > 0, "no slot was taken");
   --taken_;
+  ++posted_;
   const int64_t now = now_ns();
   const int64_t began_ns = std::max(last_departs_ns_, now);
-  last_departs_ns_ = std::max(last_departs_ns_, departure_(bytes));
-  if (held_ == 0 && last_departs_ns_ <= now) return inner_->commit(bytes, tag);
-  note_rate(bytes, last_departs_ns_ - began_ns);
+  last_departs_ns_ = std::max(last_departs_ns_, departure_(message.bytes));
+  if (held_ == 0 && last_departs_ns_ <= now) return pass_on(message);
+  note_rate(message.bytes, last_departs_ns_ - began_ns);
   // A transport may lend more slots than the link has, when messages wait at the far end.
   if (held_ == queue_.size()) {
     std::rotate(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(first_), queue_.end());
     first_ = 0;
     queue_.resize(2 * queue_.size());
   }
-  queue_[(first_ + held_) % queue_.size()] = {last_departs_ns_, bytes, tag};
+  Held& held = queue_[(first_ + held_) % queue_.size()];
+  held = message;
+  held.departs_ns = last_departs_ns_;
   ++held_;
   if (timer_ == 0) arm();
+}
+
+void HeldSender::pass_on(const Held& message) {
+  if (message.lent == nullptr) return inner_->commit(message.bytes, message.tag);
+  inner_->lend({message.lent, message.bytes}, message.tag);
 }
 
 bool HeldSender::flushed() const {
@@ -99,7 +117,7 @@ void HeldSender::arm() {
 void HeldSender::pass_on(int64_t until_ns) {
   std::lock_guard lock(mutex_);
   while (held_ > 0 && queue_[first_].departs_ns <= until_ns) {
-    inner_->commit(queue_[first_].bytes, queue_[first_].tag);
+    pass_on(queue_[first_]);
     first_ = (first_ + 1) % queue_.size();
     --held_;
   }

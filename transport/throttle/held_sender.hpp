@@ -28,6 +28,10 @@ class HeldSender final : public SendLink {
 
   std::span<std::byte> send_slot() override;
   void commit(size_t bytes, uint32_t tag) override;
+  bool reaches(std::span<const std::byte> bytes) const override { return inner_->reaches(bytes); }
+  uint64_t lend(std::span<const std::byte> bytes, uint32_t tag) override;
+  bool returned(uint64_t number) override { return inner_->returned(number); }
+  bool is_read() const override { return inner_->is_read(); }
   bool flushed() const override;
   // What the departures let through while messages had to wait for theirs.
   LinkRate rate() override;
@@ -40,8 +44,11 @@ class HeldSender final : public SendLink {
     int64_t departs_ns;
     size_t bytes;
     uint32_t tag;
+    const std::byte* lent;  // null: the bytes are in the slot
   };
 
+  void post(const Held& message);
+  void pass_on(const Held& message);
   void note_rate(size_t bytes, int64_t took_ns);
   void arm();
   void pass_on(int64_t until_ns);
@@ -55,6 +62,7 @@ class HeldSender final : public SendLink {
   size_t first_ = 0;
   size_t held_ = 0;
   size_t taken_ = 0;  // slots taken and not yet committed
+  uint64_t posted_ = 0;
   int64_t last_departs_ns_ = 0;
   double ns_per_byte_ = 0;  // while messages waited; 0: none did
   uint64_t timer_ = 0;      // 0: none is set

@@ -21,6 +21,13 @@ class TraceSender final : public SendLink {
     pen_.ring->write(TraceKind::kCommit, bytes, tag);
     inner_->commit(bytes, tag);
   }
+  bool reaches(std::span<const std::byte> bytes) const override { return inner_->reaches(bytes); }
+  uint64_t lend(std::span<const std::byte> bytes, uint32_t tag) override {
+    pen_.ring->write(TraceKind::kLend, bytes.size(), tag);
+    return inner_->lend(bytes, tag);
+  }
+  bool returned(uint64_t number) override { return inner_->returned(number); }
+  bool is_read() const override { return inner_->is_read(); }
   bool flushed() const override { return inner_->flushed(); }
   LinkRate rate() override { return inner_->rate(); }
   Status status() const override { return inner_->status(); }
@@ -45,6 +52,8 @@ class TraceReceiver final : public RecvLink {
     }
     return message;
   }
+  bool pin() override { return inner_->pin(); }
+  void unpin() override { inner_->unpin(); }
   void release() override {
     pen_.ring->write(TraceKind::kRelease, current_.bytes.size(), current_.tag);
     current_ = {};

@@ -10,13 +10,15 @@ namespace strait {
 namespace {
 
 const char* name_of(TraceKind kind) {
+  if (kind == TraceKind::kLend) return "lend";
   return kind == TraceKind::kCommit ? "commit" : "message";
 }
 
-// Between receive and release a message is being read: a span. A commit is a moment.
+// Between receive and release a message is being read: a span. To post one takes a moment.
 const char* phase_of(TraceKind kind) {
   switch (kind) {
     case TraceKind::kCommit:
+    case TraceKind::kLend:
       return "i";
     case TraceKind::kReceive:
       return "B";

@@ -14,7 +14,7 @@
 
 namespace strait {
 
-enum class TraceKind : uint8_t { kCommit, kReceive, kRelease };
+enum class TraceKind : uint8_t { kCommit, kLend, kReceive, kRelease };
 
 class TraceRing {
  public:

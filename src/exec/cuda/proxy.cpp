@@ -89,6 +89,7 @@ Result<bool> Proxy::hand_over(Duty& duty) {
                  "a message of {} bytes does not fit a slot of {}: all ranks need the same "
                  "STRAIT_SLOT_BYTES",
                  bytes, slot.size());
+  if (!duty.recv->pin()) return duty.recv->status();
   if (decodes)
     STRAIT_TRY(codec::decode(message.bytes, chunk.type, chunk.count, slot.data()));
   else
