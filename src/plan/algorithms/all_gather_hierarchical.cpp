@@ -1,14 +1,14 @@
 // Hierarchical all-gather over two levels, for domains that are joined by narrow links.
 //
-//   domain A   a0  a1  a2      1 between: every rank's block goes round the ring of domains on its
-//              │   │   │ rails   rail, coded once, passed on as it is
-//   domain B   b0  b1  b2      2 inside: who has a block, its own or from outside, hands it to its
-//                                domain
+//   domain A   a0 ─ a1 ─ a2    1 between: every rank's block goes round the ring of domains on its
+//              │    │    │ rails  rail, coded once, passed on as it is
+//   domain B   b0 ─ b1 ─ b2    2 inside: who has a block, its own or from outside, sends it round
+//                                the ring of its domain
 //
-// With D domains of k ranks: steps per lane D (2k-1); bytes on the wire per rank: inside (k-1) * D
-// * count, between (D-1) * count, and no block enters a domain twice. In a domain of other size the
-// blocks are dealt out to its ranks in turn. A block is handed out while the next is on its way.
-#include "plan/algorithms/direct.hpp"
+// With D domains of k ranks: steps per lane D (k+1) - 1; bytes on the wire per rank: inside (k-1) *
+// D * count, between (D-1) * count, and no block enters a domain twice. In a domain of other size
+// the blocks are dealt out to its ranks in turn. One round inside runs while the next domain's
+// blocks are on their way.
 #include "plan/algorithms/levels.hpp"
 #include "plan/planners.hpp"
 
@@ -26,23 +26,19 @@ class LaneWriter {
         part_(lane.share({0, count_})) {}
 
   void write() {
-    Turn before;
     for (int number = 0; number < levels_.turn_count(); ++number)
       for (int hop = 0; hop < levels_.domain_count(); ++hop) {
         const Turn turn{levels_.behind(hop), number};
         pass_on(hop, turn);
-        take_inside(before);
-        give_inside(turn);
-        before = turn;
+        go_round(turn);
       }
-    take_inside(before);
   }
 
  private:
   // Blocks of a source domain, at most one for each rank of this one.
   struct Turn {
-    int source = -1;
-    int number = 0;
+    int source;
+    int number;
   };
 
   Place slot(int source, int share) const {
@@ -52,8 +48,10 @@ class LaneWriter {
   int share_in(const Turn& turn, int rank) const {
     return levels_.deal_blocks(turn.source, levels_.domain()).share_of(rank, turn.number);
   }
+  bool alone() const { return levels_.group().size() == 1; }
 
-  // The ring of domains: hop 0 is the own block's start, the last hop its end.
+  // The ring of domains: hop 0 is the own block's start, the last hop its end. Each block also sets
+  // out on its round inside.
   void pass_on(int hop, const Turn& turn) {
     const int share = share_in(turn, rank_);
     if (share == kNoShare) return;
@@ -62,23 +60,27 @@ class LaneWriter {
       step.source = input(part_.offset);
     else
       step.recv_from = levels_.deal_blocks(turn.source, levels_.previous()).rank_of(share);
-    if (hop < levels_.domain_count() - 1)
+    if (hop < levels_.domain_count() - 1) {
       step.send_to = levels_.deal_blocks(turn.source, levels_.next()).rank_of(share);
+      lane_.add(step);
+      step = {.count = part_.count, .source = slot(turn.source, share)};
+      if (alone()) return;
+    }
+    if (!alone()) step.send_to = levels_.member_behind(-1);
     lane_.add(step);
   }
 
-  void give_inside(const Turn& turn) {
-    const int share = share_in(turn, rank_);
-    if (share == kNoShare) return;
-    for (const int peer : peers_after(levels_.group(), rank_))
-      lane_.add({.count = part_.count, .source = slot(turn.source, share), .send_to = peer});
-  }
-
-  void take_inside(const Turn& turn) {
-    if (turn.source < 0) return;
-    for (const int peer : peers_after(levels_.group(), rank_))
-      if (const int share = share_in(turn, peer); share != kNoShare)
-        lane_.add({.count = part_.count, .recv_from = peer, .target = slot(turn.source, share)});
+  // The ring of this domain, where each rank passes on what the ranks behind it have.
+  void go_round(const Turn& turn) {
+    const int ranks = static_cast<int>(levels_.group().size());
+    for (int behind = 1; behind < ranks; ++behind) {
+      const int share = share_in(turn, levels_.member_behind(behind));
+      if (share == kNoShare) continue;
+      lane_.add({.count = part_.count,
+                 .recv_from = levels_.member_behind(1),
+                 .target = slot(turn.source, share),
+                 .send_to = behind < ranks - 1 ? levels_.member_behind(-1) : kNoPeer});
+    }
   }
 
   LaneDraft lane_;
@@ -93,8 +95,10 @@ class LaneWriter {
 Plan all_gather_hierarchical(const PlanContext& context) {
   Draft draft(context);
   for (int l = 0; l < draft.lane_count(); ++l) LaneWriter(context, draft.lane(l)).write();
-  // Three domains or more pass blocks on in a ring, where every rank takes and gives in one step.
-  return draft.finish(context.topology.domain_count() > 2 ? 2 : 1);
+  // In a ring of three or more that has something everywhere, every place takes and gives in one
+  // step: of domains always, of ranks in the smallest domain.
+  const Levels levels(context.topology, 0, context.rank);
+  return draft.finish(levels.domain_count() > 2 || levels.rail_count() > 2 ? 2 : 1);
 }
 
 }  // namespace strait

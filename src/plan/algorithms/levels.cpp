@@ -17,6 +17,8 @@ Levels::Levels(const Topology& topology, int lane, int rank)
   members_.resize(static_cast<size_t>(topology.domain_count()));
   for (int r = 0; r < topology.rank_count(); ++r)
     members_[static_cast<size_t>(topology.domain_of[static_cast<size_t>(r)])].push_back(r);
+  const std::vector<int>& own = group();
+  place_ = static_cast<int>(std::lower_bound(own.begin(), own.end(), rank) - own.begin());
   const auto [smallest, largest] =
       std::minmax_element(members_.begin(), members_.end(),
                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
@@ -26,6 +28,11 @@ Levels::Levels(const Topology& topology, int lane, int rank)
 
 int Levels::behind(int steps) const {
   return (domain_ - steps + domain_count()) % domain_count();
+}
+
+int Levels::member_behind(int places) const {
+  const int size = static_cast<int>(group().size());
+  return group()[static_cast<size_t>(((place_ - places) % size + size) % size)];
 }
 
 }  // namespace strait

@@ -45,6 +45,9 @@ class Levels {
     return members_[static_cast<size_t>(domain)];
   }
   const std::vector<int>& group() const { return members(domain_); }
+  // The rank of this domain that many places behind this one (negative: further on), round and
+  // round.
+  int member_behind(int places) const;
   // As many as the smallest domain has ranks: so many can cross at once everywhere.
   int rail_count() const { return rails_; }
   // Turns until a share of every rank of any domain has been dealt.
@@ -59,6 +62,7 @@ class Levels {
   std::vector<std::vector<int>> members_;
   int lane_;
   int domain_;
+  int place_;  // of this rank in its domain
   int rails_;
   int turns_;
 };
