@@ -151,6 +151,19 @@ size_t encode(DataType type, const void* values, size_t count, std::span<std::by
   return kChunkOverhead + payload;
 }
 
+size_t wrap_raw(DataType type, size_t count, std::span<std::byte> out, const Options& options) {
+  STRAIT_CHECK(out.size() >= bound(type, count), "the room for a chunk is bound(type, count)");
+  const size_t payload = count * size_of(type);
+  STRAIT_CHECK(payload <= kMostBytes, "a chunk holds less than 4 GiB");
+  write_header({.mode = Mode::kRaw,
+                .payload_checked = options.checksum,
+                .type = type,
+                .count = static_cast<uint32_t>(count),
+                .payload_bytes = static_cast<uint32_t>(payload)},
+               out);
+  return kChunkOverhead + payload;
+}
+
 Result<ChunkInfo> inspect(std::span<const std::byte> chunk) {
   Header header;
   if (const char* wrong = read_header(chunk, header))

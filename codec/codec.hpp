@@ -28,6 +28,10 @@ size_t bound(DataType type, size_t count);
 size_t encode(DataType type, const void* values, size_t count, std::span<std::byte> out,
               const Options& options);
 
+// Of values that lie at out + kChunkOverhead already: makes them a raw chunk where they are.
+// Returns its bytes.
+size_t wrap_raw(DataType type, size_t count, std::span<std::byte> out, const Options& options);
+
 struct ChunkInfo {
   Mode mode = Mode::kRaw;
   DataType type = DataType::kInt8;

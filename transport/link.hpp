@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/status.hpp"
@@ -25,6 +26,17 @@ namespace strait {
 struct LinkRate {
   double bytes_per_second = 0;  // 0: nothing was measured
   bool known = false;           // false: it carries at least so much
+};
+
+// Where the slots of one end lie, for a device that fills or empties them itself: the slot of
+// message i of n at first + i % n * stride.
+struct SlotPlaces {
+  std::shared_ptr<const void> owner;  // keeps the memory
+  std::span<std::byte> memory;        // whole pages that hold nothing else; empty: no fixed places
+  std::byte* first = nullptr;
+  size_t stride = 0;
+  uint32_t slots = 0;
+  uint64_t next = 0;  // the message whose slot is taken, or read, next
 };
 
 class SendLink {
@@ -46,6 +58,7 @@ class SendLink {
   virtual bool returned(uint64_t) { return true; }
   // The receiver reads at this moment what it was lent; once the link has failed it begins no more.
   virtual bool is_read() const { return false; }
+  virtual SlotPlaces places() { return {}; }
   // True when everything committed has left this process's hands (the far end may not have read it
   // yet).
   virtual bool flushed() const = 0;
@@ -82,6 +95,10 @@ class RecvLink {
   // lent, else nothing.
   virtual bool pin() { return true; }
   virtual void unpin() {}
+  // The message that came so many after the oldest; empty if it has not come. For ends that have
+  // places(): other ends may tell of the oldest only.
+  virtual Message peek(uint32_t ahead) { return ahead == 0 ? recv_slot() : Message{}; }
+  virtual SlotPlaces places() { return {}; }
   // Gives the slot of the oldest message back to the sender.
   virtual void release() = 0;
   virtual Status status() const = 0;

@@ -89,6 +89,18 @@ TEST_P(RoundTrip, EverySampleOverSeveralTiles) {
   }
 }
 
+TEST_P(RoundTrip, ValuesWrappedWhereTheyLieAreARawChunk) {
+  for (const Sample& sample : samples(GetParam(), 513))
+    for (const bool checksum : {false, true}) {
+      const size_t count = sample.bytes.size() / size_of(GetParam());
+      std::vector<std::byte> room(bound(GetParam(), count));
+      std::memcpy(room.data() + kChunkOverhead, sample.bytes.data(), sample.bytes.size());
+      const Options options{Mode::kDense, checksum};
+      EXPECT_EQ(wrap_raw(GetParam(), count, room, options), room.size());
+      EXPECT_EQ(room, encoded(GetParam(), sample.bytes.data(), count, {Mode::kRaw, checksum}));
+    }
+}
+
 TEST_P(RoundTrip, UnalignedValuesAndChunks) {
   const DataType type = GetParam();
   const size_t count = 2000;

@@ -69,6 +69,44 @@ TEST_P(LinkContract, FullRingBlocksTheSenderUntilRelease) {
   }
 }
 
+// Where slots have fixed places, each message lies in its own, and those behind the oldest can be
+// read before it is released.
+TEST_P(LinkContract, SlotsWithPlacesComeInTheirOrder) {
+  constexpr uint32_t kSlots = 3;
+  LinkPair pair = open_pair(zero_, one_, spec_of(kSlots, 256));
+  ASSERT_TRUE(send_numbered(zero_, *pair.send, 0, 10));
+  ASSERT_TRUE(receive_numbered(one_, *pair.recv, 0, 10));
+  const SlotPlaces from = pair.send->places();
+  const SlotPlaces to = pair.recv->places();
+  if (from.memory.empty() || to.memory.empty()) GTEST_SKIP() << "its slots have no fixed places";
+  EXPECT_EQ(from.next, 1U);
+  EXPECT_EQ(to.next, 1U);
+  const auto place = [](const SlotPlaces& places, uint64_t sequence) {
+    return places.first + sequence % places.slots * places.stride;
+  };
+  for (uint32_t sequence = 1; sequence < 50;) {
+    for (uint32_t i = 0; i < kSlots; ++i) {
+      std::span<std::byte> slot;
+      ASSERT_TRUE(zero_.wait_for([&] { return !(slot = pair.send->send_slot()).empty(); }));
+      EXPECT_EQ(slot.data(), place(from, sequence + i));
+      EXPECT_GE(slot.data(), from.memory.data());
+      EXPECT_LE(slot.data() + slot.size(), from.memory.data() + from.memory.size());
+      std::memset(slot.data(), static_cast<int>(sequence + i), 200);
+      pair.send->commit(200, sequence + i);
+    }
+    for (uint32_t i = 0; i < kSlots; ++i) {
+      Message message;
+      ASSERT_TRUE(one_.wait_for([&] { return !(message = pair.recv->peek(i)).bytes.empty(); }));
+      EXPECT_EQ(message.bytes.data(), place(to, sequence + i));
+      EXPECT_EQ(message.bytes.size(), 200U);
+      EXPECT_EQ(message.bytes[199], static_cast<std::byte>(sequence + i));
+      EXPECT_EQ(message.tag, sequence + i);
+    }
+    EXPECT_TRUE(pair.recv->peek(kSlots).bytes.empty());
+    for (uint32_t i = 0; i < kSlots; ++i, ++sequence) pair.recv->release();
+  }
+}
+
 TEST_P(LinkContract, TakesSeveralSlotsBeforeItPostsThem) {
   LinkPair pair = open_pair(zero_, one_, spec_of(3, 64));
   std::vector<std::span<std::byte>> taken;

@@ -57,6 +57,7 @@ class FaultSender final : public SendLink {
   bool returned(uint64_t number) override { return inner_->returned(number); }
   bool is_read() const override { return inner_->is_read(); }
 
+  SlotPlaces places() override { return inner_->places(); }
   bool flushed() const override {
     std::lock_guard lock(mutex_);
     return !stalled_ && inner_->flushed();

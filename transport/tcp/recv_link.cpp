@@ -40,17 +40,22 @@ class TcpRecvLink final : public RecvLink {
     return Status();
   }
 
-  Message recv_slot() override {
-    if (failure_.failed()) return {};
-    Inbox::Entry& entry = inbox_.entry(head_);
+  Message recv_slot() override { return peek(0); }
+
+  Message peek(uint32_t ahead) override {
+    if (failure_.failed() || ahead >= spec_.slots) return {};
+    const uint64_t sequence = head_ + ahead;
+    Inbox::Entry& entry = inbox_.entry(sequence);
     uint32_t bytes = entry.bytes.load(std::memory_order_acquire);
     if (bytes == 0) {
-      look();
+      look(sequence);
       bytes = entry.bytes.load(std::memory_order_acquire);
       if (bytes == 0) return {};
     }
-    return {.bytes = inbox_.memory.slot(head_).first(bytes), .tag = entry.tag};
+    return {.bytes = inbox_.memory.slot(sequence).first(bytes), .tag = entry.tag};
   }
+
+  SlotPlaces places() override { return inbox_.memory.places(head_); }
 
   void release() override {
     Inbox::Entry& entry = inbox_.entry(head_);
@@ -89,13 +94,13 @@ class TcpRecvLink final : public RecvLink {
     std::atomic<int> ended_errno{0};  // partner: status() loads it after `ended`
   };
 
-  // The owner has nothing to read: tries itself, then leaves the watch to the reactor.
-  void look() const {
+  // The owner waits for that message: tries itself, then leaves the watch to the reactor.
+  void look(uint64_t sequence) const {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;  // the reactor is reading, and rings when there is something
-    Connection& mine = connections_[head_ % connections_.size()];
+    Connection& mine = connections_[sequence % connections_.size()];
     if (!mine.ended.load(std::memory_order_relaxed)) read(mine);
-    if (inbox_.entry(head_).bytes.load(std::memory_order_acquire) != 0) return;
+    if (inbox_.entry(sequence).bytes.load(std::memory_order_acquire) != 0) return;
     for (Connection& connection : connections_)
       if (!connection.watched && !connection.retired && connection.reader.has_room())
         watch(connection, true);
@@ -108,7 +113,7 @@ class TcpRecvLink final : public RecvLink {
       std::unique_lock lock(mutex_, std::try_to_lock);
       if (!lock || connection.watched) return;
     }
-    look();
+    look(head_);
     if (inbox_.entry(head_).bytes.load(std::memory_order_acquire) != 0) doorbell_->ring();
   }
 

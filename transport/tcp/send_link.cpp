@@ -76,6 +76,8 @@ class TcpSendLink final : public SendLink {
     if (!connection.waits_for_room) write_frames(connection);
   }
 
+  SlotPlaces places() override { return memory_.places(taken_.load()); }
+
   bool flushed() const override {
     const auto all_written = [this] {
       return written_.load(std::memory_order_seq_cst) == committed_.load(std::memory_order_acquire);

@@ -33,6 +33,7 @@ class HeldSender final : public SendLink {
   bool returned(uint64_t number) override { return inner_->returned(number); }
   bool is_read() const override { return inner_->is_read(); }
   bool flushed() const override;
+  SlotPlaces places() override { return inner_->places(); }
   // What the departures let through while messages had to wait for theirs.
   LinkRate rate() override;
   Status status() const override { return inner_->status(); }

@@ -1,5 +1,7 @@
 #include "transport/trace/trace.hpp"
 
+#include <deque>
+
 #include "transport/wrapped_transport.hpp"
 
 namespace strait {
@@ -28,6 +30,7 @@ class TraceSender final : public SendLink {
   }
   bool returned(uint64_t number) override { return inner_->returned(number); }
   bool is_read() const override { return inner_->is_read(); }
+  SlotPlaces places() override { return inner_->places(); }
   bool flushed() const override { return inner_->flushed(); }
   LinkRate rate() override { return inner_->rate(); }
   Status status() const override { return inner_->status(); }
@@ -44,19 +47,21 @@ class TraceReceiver final : public RecvLink {
   TraceReceiver(std::unique_ptr<RecvLink> inner, Pen pen)
       : pen_(std::move(pen)), inner_(std::move(inner)) {}
 
-  Message recv_slot() override {
-    const Message message = inner_->recv_slot();
-    if (!message.bytes.empty() && current_.bytes.empty()) {
-      current_ = message;
+  Message recv_slot() override { return peek(0); }
+  Message peek(uint32_t ahead) override {
+    const Message message = ahead == 0 ? inner_->recv_slot() : inner_->peek(ahead);
+    if (!message.bytes.empty() && ahead == seen_.size()) {
+      seen_.push_back(message);
       pen_.ring->write(TraceKind::kReceive, message.bytes.size(), message.tag);
     }
     return message;
   }
   bool pin() override { return inner_->pin(); }
   void unpin() override { inner_->unpin(); }
+  SlotPlaces places() override { return inner_->places(); }
   void release() override {
-    pen_.ring->write(TraceKind::kRelease, current_.bytes.size(), current_.tag);
-    current_ = {};
+    pen_.ring->write(TraceKind::kRelease, seen_.front().bytes.size(), seen_.front().tag);
+    seen_.pop_front();
     inner_->release();
   }
   Status status() const override { return inner_->status(); }
@@ -66,7 +71,7 @@ class TraceReceiver final : public RecvLink {
  private:
   const Pen pen_;
   const std::unique_ptr<RecvLink> inner_;
-  Message current_;  // seen and not yet released
+  std::deque<Message> seen_;  // and not yet released
 };
 
 class TraceTransport final : public WrappedTransport {

@@ -36,8 +36,12 @@ struct DevicePort {
   uint64_t flagged_stride;
   uint32_t slot_count;
   uint32_t peer;
-  uint64_t sequence;  // messages so far; the kernel's
+  uint64_t sequence;  // of the next message; the kernel's
 };
+
+// Values that are coded by nobody on the GPU, on an edge that carries chunks, lie so far into a
+// slot: a chunk's header has its place before them.
+inline constexpr uint32_t kChunkLead = 16;
 
 // The most that travels by the low-latency protocol, where each 8 bytes carry their own flags. The
 // first line of a message says what it is.

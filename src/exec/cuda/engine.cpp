@@ -52,7 +52,7 @@ Status GpuEngine::prepare() {
 
 void GpuEngine::serve(const Coding& coding, TrafficCounters& traffic,
                       std::function<void(const Status& why)> on_failure) {
-  proxy_ = std::make_unique<Proxy>(coding, traffic);
+  proxy_ = std::make_unique<Proxy>();
   on_failure_ = std::move(on_failure);
   traffic_ = &traffic;
   coding_ = coding;

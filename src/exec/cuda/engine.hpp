@@ -133,6 +133,7 @@ class GpuEngine {
 
   Result<DevicePort*> port_of(const StepPorts& ports, Direction direction, bool coded, int peer);
   Result<DevicePort*> stage(const StepPorts& ports, Direction direction, bool coded, int peer);
+  std::optional<PinnedPlaces> pin(SlotPlaces places) const;
   Result<DevicePort*> reach(const StepPorts& ports, Direction direction, int peer);
   Status watched_links();
   Result<DevicePort*> add_port(const DevicePort& port);

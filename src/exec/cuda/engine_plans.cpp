@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.hpp"
 #include "exec/cuda/engine.hpp"
 #include "plan/tag.hpp"
 
@@ -219,19 +220,46 @@ Result<DevicePort*> GpuEngine::reach(const StepPorts& ports, Direction direction
   return made;
 }
 
-// Through pinned memory and the proxy.
+// By the proxy: over the link's own slots, or over slots beside them.
 Result<DevicePort*> GpuEngine::stage(const StepPorts& ports, Direction direction, bool coded,
                                      int peer) {
   const bool sends = direction == Direction::kSend;
-  STRAIT_ASSIGN(StagedRing ring,
-                StagedRing::create(driver_, context_.get(), terms_.slots, terms_.slot_bytes));
-  STRAIT_ASSIGN(DevicePort * port, add_port(ring.device_port(static_cast<uint32_t>(peer))));
-  const bool kernel_codes = coded && ports.lane < kPointToPointLane;
-  Proxy::Duty* duty =
-      proxy_->add(std::move(ring), sends ? ports.send : nullptr, sends ? nullptr : ports.recv,
-                  {.coded = coded, .by_kernels = kernel_codes});
-  bound_[name_of(ports, direction)] = {port, duty};
+  const bool collective = ports.lane < kPointToPointLane;
+  const TurnerTerms terms = {
+      .edge = {.coded = coded, .by_kernels = collective}, .coding = coding_, .traffic = traffic_};
+  // What the proxy codes goes from one memory to another.
+  std::optional<PinnedPlaces> places;
+  if (collective || !coded) places = pin(sends ? ports.send->link->places() : ports.recv->places());
+  const uint32_t slots = places ? places->places.slots : terms_.slots;
+  const size_t slot_bytes = places ? 0 : terms_.slot_bytes + kChunkLead;
+  STRAIT_ASSIGN(MarkedRing ring, MarkedRing::create(driver_, context_.get(), slots, slot_bytes));
+  DevicePort facts = ring.device_port(static_cast<uint32_t>(peer));
+  std::unique_ptr<LinkTurner> turner;
+  if (places) {
+    facts.slots = places->first();
+    facts.slot_stride = places->places.stride;
+    facts.sequence = places->places.next;
+    turner = sends ? turn_direct(std::move(ring), std::move(*places), *ports.send, terms)
+                   : turn_direct(std::move(ring), std::move(*places), *ports.recv, terms);
+  } else {
+    turner = sends ? turn_staged(std::move(ring), *ports.send, terms)
+                   : turn_staged(std::move(ring), *ports.recv, terms);
+  }
+  STRAIT_ASSIGN(DevicePort * port, add_port(facts));
+  bound_[name_of(ports, direction)] = {port, proxy_->add(std::move(turner))};
   return port;
+}
+
+// Nothing where the slots have no fixed places, or cannot be pinned.
+std::optional<PinnedPlaces> GpuEngine::pin(SlotPlaces places) const {
+  if (places.memory.empty()) return std::nullopt;
+  auto registered =
+      cuda::RegisteredMemory::add(driver_, context_.get(), places.memory.data(),
+                                  places.memory.size(), "slots between a GPU and a link");
+  if (registered.ok()) return PinnedPlaces{std::move(places), std::move(*registered)};
+  log_info("GPU {}: values are copied on their way to a link: {}", terms_.device,
+           registered.status().message());
+  return std::nullopt;
 }
 
 Result<DevicePort*> GpuEngine::add_port(const DevicePort& port) {

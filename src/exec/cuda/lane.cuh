@@ -133,7 +133,7 @@ class Lane {
     if (arrived.tag != tag()) return fail(piece, DeviceFailure::kWrongTag, arrived.tag, tag());
     if (!decodes(step) && arrived.bytes != narrow_bytes(piece))
       return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
-    shared_.received = shared_.recv_flagged ? flagged_in() : slot_of(from);
+    shared_.received = shared_.recv_flagged ? flagged_in() : slot_of(from) + lead(step.recv_coded);
     shared_.received_bytes = arrived.bytes;
     return true;
   }
@@ -143,7 +143,7 @@ class Lane {
     const DevicePort& to = *step.send_port;
     if (!wait_for_room(call_.report, to)) return false;
     shared_.send_flagged = by_flags(piece, to, step.send_coded);
-    shared_.slot = shared_.send_flagged ? flagged_out() : slot_of(to);
+    shared_.slot = shared_.send_flagged ? flagged_out() : slot_of(to) + lead(step.send_coded);
     return true;
   }
 
@@ -151,6 +151,7 @@ class Lane {
   __device__ static unsigned char* flagged_out() {
     return device::dynamic_shared() + kFlaggedBytesMax;
   }
+  __device__ static uint32_t lead(bool coded) { return coded && !Coder::kCodes ? kChunkLead : 0; }
   __device__ static bool decodes(const DeviceStep& step) {
     return Coder::kCodes && step.recv_port != nullptr && step.recv_coded;
   }

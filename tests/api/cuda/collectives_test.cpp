@@ -36,6 +36,21 @@ TEST(GpuCollectives, BetweenDomainsTooCompressedOrNot) {
          .settings = {{"STRAIT_EMULATE_DOMAINS", "2"}}});
 }
 
+// Between domains kernels fill and empty the slots of links; where these cannot be pinned, at one
+// end or at both, values are copied on their way, and the results are the same.
+TEST(GpuCollectives, LinksSlotsArePinnedOrCopied) {
+  for (const DataType type : {DataType::kFloat32, DataType::kInt32})
+    for (const char* failures : {"", "cuMemHostRegister:1=1", "cuMemHostRegister:*=1"}) {
+      SCOPED_TRACE(failures);
+      standin::fail(failures);
+      expect_same_bits({.request = request_of(Collective::kAllReduce, type, 30'000),
+                        .ranks = 4,
+                        .settings = {{"STRAIT_EMULATE_DOMAINS", "2"}}});
+      EXPECT_GT(standin::calls_of("cuMemHostRegister"), 0U);
+      standin::fail("");
+    }
+}
+
 // Kernels make the very chunks of the hosts' codec.
 TEST(GpuCollectives, AsManyBytesCrossAsBetweenHosts) {
   const Case what{.request = request_of(Collective::kAllReduce, DataType::kBfloat16, 30'000),

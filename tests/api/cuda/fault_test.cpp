@@ -23,8 +23,11 @@ const std::set<std::string> kReleases = {"cuCtxPopCurrent",     "cuDevicePrimary
                                          "cuMemHostUnregister", "cuModuleUnload",
                                          "cuStreamDestroy"};
 const std::set<std::string> kAsks = {"cuStreamQuery", "cuEventQuery"};
-// Where a communicator is made they try what a peer's memory can do; else it goes another way.
+// They try what a peer's memory can do, or whether a link's can be pinned; else it goes another
+// way.
 const std::set<std::string> kTries = {"cuMemAddressReserve",
+                                      "cuMemHostRegister",
+                                      "cuMemHostGetDevicePointer",
                                       "cuMemCreate",
                                       "cuMemExportToShareableHandle",
                                       "cuMemMap",

@@ -1,0 +1,69 @@
+// LinkTurner: turns one end of a link that kernels cannot turn themselves, for a kernel that has
+// the other end of a MarkedRing. Two kinds:
+//
+//   direct   the ring's slots are the link's own, pinned: the kernel fills and empties them in
+//            place, and the processor touches no value; for links whose slots have fixed places
+//   staged   the ring has slots of its own, and values are copied, or coded on the way
+//
+// Values that travel coded (EdgeKind::coded) and that no kernel codes lie kChunkLead bytes into a
+// slot of the ring, so that a chunk's header has its place before them. One thread, the proxy's.
+#pragma once
+
+#include <memory>
+
+#include "exec/coding.hpp"
+#include "exec/cuda/marked_ring.hpp"
+
+namespace strait {
+
+// Coded: the other end is in another domain. By kernels: chunks of float types pass as they are,
+// since collectives code them on the GPU; sends and receives move bytes and leave it to the proxy.
+struct EdgeKind {
+  bool coded = false;
+  bool by_kernels = false;
+
+  bool kernel_codes(DataType type) const { return coded && by_kernels && is_float(type); }
+  bool proxy_codes(DataType type) const { return coded && !kernel_codes(type); }
+};
+
+static_assert(kChunkLead == codec::kChunkOverhead);
+
+class LinkTurner {
+ public:
+  struct Turn {
+    bool moved = false;      // something
+    uint64_t completed = 0;  // messages that are done with on this side
+  };
+
+  virtual ~LinkTurner() = default;
+  // `due`: messages that calls have begun to move and that are not completed, 1 or more. The first
+  // failure of the link is the status.
+  virtual Result<Turn> turn(uint64_t due) = 0;
+};
+
+// Who codes, and how; for counting what is sent.
+struct TurnerTerms {
+  EdgeKind edge;
+  Coding coding;
+  TrafficCounters* traffic = nullptr;
+};
+
+// The link's slots as kernels name them, and the port of a ring over them.
+struct PinnedPlaces {
+  SlotPlaces places;
+  cuda::RegisteredMemory registered;  // goes before the places
+
+  unsigned char* first() const {
+    return reinterpret_cast<unsigned char*>(registered.pointer()) +
+           (places.first - places.memory.data());
+  }
+};
+
+std::unique_ptr<LinkTurner> turn_direct(MarkedRing ring, PinnedPlaces places, SendPort& port,
+                                        const TurnerTerms& terms);
+std::unique_ptr<LinkTurner> turn_direct(MarkedRing ring, PinnedPlaces places, RecvLink& link,
+                                        const TurnerTerms& terms);
+std::unique_ptr<LinkTurner> turn_staged(MarkedRing ring, SendPort& port, const TurnerTerms& terms);
+std::unique_ptr<LinkTurner> turn_staged(MarkedRing ring, RecvLink& link, const TurnerTerms& terms);
+
+}  // namespace strait
