@@ -150,7 +150,8 @@ class GpuFaults : public testing::Test {
         const uint64_t before = standin::live_objects();
         const auto told = live(fmt::format("{}:{}=999", name, number), settings, scene);
         const bool both_fine = told[0].result == ncclSuccess && told[1].result == ncclSuccess;
-        EXPECT_TRUE(kEveryScope.contains(name) || left_of(before) == before) << "something is left";
+        EXPECT_TRUE(kEveryScope.contains(name) || objects_left(before) == before)
+            << "something is left";
         if (both_fine) {
           EXPECT_TRUE(kEveryScope.contains(name) || kAsks.contains(name) || kTries.contains(name))
               << "nobody was told";
@@ -162,19 +163,6 @@ class GpuFaults : public testing::Test {
         if (kAsks.contains(name)) break;
       }
     }
-  }
-
-  // Objects that are there still: of graphs some go a moment later, with the next communicator.
-  static uint64_t left_of(uint64_t before) {
-    for (int look = 0; look < 20 && standin::live_objects() > before; ++look) {
-      ncclComm_t comm = nullptr;
-      const int device = 0;
-      const Environment environment(Settings{{"STRAIT_DEVICE", "gpu"}});
-      EXPECT_NCCL(ncclCommInitAll(&comm, 1, &device));
-      EXPECT_NCCL(ncclCommDestroy(comm));
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return standin::live_objects();
   }
 
   std::vector<std::unique_ptr<GpuRank>> gpus_;
