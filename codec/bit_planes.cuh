@@ -16,72 +16,94 @@ struct PlaneWords {
   uint32_t row[2];
 };
 
-// Which of the planes and rows is this lane's.
-struct PlanePlace {
-  __device__ PlanePlace() : lane(device::lane_id()) {}
-  __device__ uint32_t plane() const { return lane & 3; }
-  __device__ uint32_t row() const { return lane >> 1 & 2; }
-  __device__ uint32_t group() const { return lane >> 3; }
-  // Of the word of `row() + r`, within a plane.
-  __device__ uint32_t byte(uint32_t r) const { return 16 * (row() + r) + 4 * group(); }
-  uint32_t lane;
-};
+// The first word's bits where the mask has ones, the second's elsewhere. Said as one instruction,
+// since compilers make two of it where the mask is a constant.
+__device__ __forceinline__ uint32_t choose_bits(uint32_t mask, uint32_t a, uint32_t b) {
+#if defined(STRAIT_SIMT)
+  return (a & mask) | (b & ~mask);
+#else
+  uint32_t chosen;
+  asm("lop3.b32 %0, %1, %2, %3, 0xE4;" : "=r"(chosen) : "r"(a), "r"(b), "r"(mask));
+  return chosen;
+#endif
+}
 
 // Exchanges two bits of the index of a word's bits, which are `shift` apart.
 __device__ __forceinline__ uint32_t exchange_bits(uint32_t x, uint32_t shift, uint32_t mask) {
-  const uint32_t apart = (x ^ (x >> shift)) & mask;
-  return x ^ apart ^ (apart << shift);
+  return choose_bits(mask, x >> shift, choose_bits(mask << shift, x << shift, x));
 }
 
-// Two rows' codes of four bits (value, row, plane) to nibbles of four values (plane, row).
-__device__ __forceinline__ uint32_t turn(uint32_t even, uint32_t odd) {
-  const uint32_t x = even | odd << 4;
+// Two rows' codes of four bits, (value, row, plane), to nibbles of four values, (plane, row); and
+// back.
+__device__ __forceinline__ uint32_t turn(uint32_t x) {
   return exchange_bits(exchange_bits(x, 14, 0x0000CCCCu), 7, 0x00AA00AAu);
 }
-__device__ __forceinline__ void turn_back(uint32_t x, uint32_t& even, uint32_t& odd) {
-  x = exchange_bits(exchange_bits(x, 7, 0x00AA00AAu), 14, 0x0000CCCCu);
-  even = x & 0x0F0F0F0Fu;
-  odd = x >> 4 & 0x0F0F0F0Fu;
+__device__ __forceinline__ uint32_t turn_back(uint32_t x) {
+  return exchange_bits(exchange_bits(x, 7, 0x00AA00AAu), 14, 0x0000CCCCu);
 }
 
-// Which bytes of two words a lane keeps, and which it sends to the lane across: halves of words in
-// one exchange, every other byte in the next. `swapped`: the words are in the other order.
-__device__ __forceinline__ uint32_t halves_of(bool swapped, bool upper) {
-  return (swapped ? 0x1054u : 0x5410u) + (upper ? 0x2222u : 0);
-}
-__device__ __forceinline__ uint32_t bytes_of(bool swapped, bool odd) {
-  return (swapped ? 0x2604u : 0x6240u) + (odd ? 0x1111u : 0);
+// What a lane keeps in the exchanges, as selectors of bytes, and what is its own afterwards, in the
+// upper halves. Computed, or taken from a table, which costs a loop no registers.
+struct alignas(16) PlaneSelectors {
+  static constexpr uint32_t kFirst = 0x3210, kSecond = 0x7654, kOtherHalves = 0x2222,
+                            kOtherBytes = 0x1111;
+  // Halves of words in one exchange, every other byte in the next; the others are sent to the lane
+  // across. `swapped`: the words are in the other order.
+  static constexpr uint32_t halves_of(bool swapped, bool upper) {
+    return (swapped ? 0x1054u : 0x5410u) + (upper ? kOtherHalves : 0);
+  }
+  static constexpr uint32_t bytes_of(bool swapped, bool odd) {
+    return (swapped ? 0x2604u : 0x6240u) + (odd ? kOtherBytes : 0);
+  }
+  static constexpr PlaneSelectors of(uint32_t lane, bool scatters) {
+    const bool m0 = lane & 1, m1 = lane & 2, m2 = lane & 4;
+    const uint32_t plane = lane & 3, byte = 16 * (lane >> 1 & 2) + 4 * (lane >> 3);
+    return {(m2 ? kSecond : kFirst) | plane << 16, (m0 ? kSecond : kFirst) | byte << 16,
+            scatters ? halves_of(m1, m2) : halves_of(m2, m1),
+            scatters ? bytes_of(m0, m1) : bytes_of(m1, m0)};
+  }
+
+  __device__ __forceinline__ uint32_t plane() const { return rows >> 16; }
+  // Of the first of two rows' words, 16 bytes apart, within the plane.
+  __device__ __forceinline__ uint32_t byte() const { return ones >> 16; }
+
+  uint32_t rows, ones;  // the first of two words, or the second
+  uint32_t halves, bytes;
+};
+
+inline constexpr uint32_t kLowNibbles = 0x0F0F0F0Fu;
+
+// Codes of two rows each, the second row's in the upper nibbles.
+__device__ __forceinline__ PlaneWords gather_planes(const PlaneSelectors& mine, uint32_t codes01,
+                                                    uint32_t codes23) {
+  const uint32_t upper = turn(codes01), lower = turn(codes23);
+  // Of the rows; then the planes, 2 and 3 in the upper halves; then the odd ones, in odd bytes.
+  const uint32_t rows = permute(upper, lower, mine.rows);
+  const uint32_t rows_came = from_across(permute(lower, upper, mine.rows), 4);
+  const uint32_t pair = permute(rows, rows_came, mine.halves);
+  const uint32_t pair_came =
+      from_across(permute(rows, rows_came, mine.halves ^ PlaneSelectors::kOtherHalves), 2);
+  const uint32_t one = permute(pair, pair_came, mine.bytes);
+  const uint32_t one_came =
+      from_across(permute(pair, pair_came, mine.bytes ^ PlaneSelectors::kOtherBytes), 1);
+  const uint32_t z0 = permute(one, one_came, mine.ones), z1 = permute(one_came, one, mine.ones);
+  return {{choose_bits(kLowNibbles, z0, z1 << 4), choose_bits(kLowNibbles, z0 >> 4, z1)}};
 }
 
-// codes: no bits above the lowest four.
-__device__ __forceinline__ PlaneWords gather_planes(const uint32_t (&codes)[kBlockRows]) {
-  const uint32_t lane = device::lane_id();
-  const bool m0 = lane & 1, m1 = lane & 2, m2 = lane & 4;
-  const uint32_t upper = turn(codes[0], codes[1]), lower = turn(codes[2], codes[3]);
-  // Of the rows; then the planes, 2 and 3 in the upper halves; then the odd ones, in the odd bytes.
-  const uint32_t rows = m2 ? lower : upper, rows_came = from_across(m2 ? upper : lower, 4);
-  const uint32_t pair = __byte_perm(rows, rows_came, halves_of(m2, m1));
-  const uint32_t pair_came = from_across(__byte_perm(rows, rows_came, halves_of(m2, !m1)), 2);
-  const uint32_t one = __byte_perm(pair, pair_came, bytes_of(m1, m0));
-  const uint32_t one_came = from_across(__byte_perm(pair, pair_came, bytes_of(m1, !m0)), 1);
-  const uint32_t z0 = m0 ? one_came : one, z1 = m0 ? one : one_came;
-  return {
-      {(z0 & 0x0F0F0F0Fu) | (z1 << 4 & 0xF0F0F0F0u), (z0 >> 4 & 0x0F0F0F0Fu) | (z1 & 0xF0F0F0F0u)}};
-}
-
-__device__ __forceinline__ void scatter_planes(const PlaneWords& words,
-                                               uint32_t (&codes)[kBlockRows]) {
-  const uint32_t lane = device::lane_id();
-  const bool m0 = lane & 1, m1 = lane & 2, m2 = lane & 4;
-  const uint32_t z0 = (words.row[0] & 0x0F0F0F0Fu) | (words.row[1] << 4 & 0xF0F0F0F0u);
-  const uint32_t z1 = (words.row[0] >> 4 & 0x0F0F0F0Fu) | (words.row[1] & 0xF0F0F0F0u);
-  const uint32_t one = m0 ? z1 : z0, one_came = from_across(m0 ? z0 : z1, 1);
-  const uint32_t pair = __byte_perm(one, one_came, bytes_of(m0, m1));
-  const uint32_t pair_came = from_across(__byte_perm(one, one_came, bytes_of(m0, !m1)), 2);
-  const uint32_t rows = __byte_perm(pair, pair_came, halves_of(m1, m2));
-  const uint32_t rows_came = from_across(__byte_perm(pair, pair_came, halves_of(m1, !m2)), 4);
-  turn_back(m2 ? rows_came : rows, codes[0], codes[1]);
-  turn_back(m2 ? rows : rows_came, codes[2], codes[3]);
+__device__ __forceinline__ void scatter_planes(const PlaneSelectors& mine, const PlaneWords& words,
+                                               uint32_t& codes01, uint32_t& codes23) {
+  const uint32_t z0 = choose_bits(kLowNibbles, words.row[0], words.row[1] << 4);
+  const uint32_t z1 = choose_bits(kLowNibbles, words.row[0] >> 4, words.row[1]);
+  const uint32_t one = permute(z0, z1, mine.ones);
+  const uint32_t one_came = from_across(permute(z1, z0, mine.ones), 1);
+  const uint32_t pair = permute(one, one_came, mine.bytes);
+  const uint32_t pair_came =
+      from_across(permute(one, one_came, mine.bytes ^ PlaneSelectors::kOtherBytes), 2);
+  const uint32_t rows = permute(pair, pair_came, mine.halves);
+  const uint32_t rows_came =
+      from_across(permute(pair, pair_came, mine.halves ^ PlaneSelectors::kOtherHalves), 4);
+  codes01 = turn_back(permute(rows, rows_came, mine.rows));
+  codes23 = turn_back(permute(rows_came, rows, mine.rows));
 }
 
 // One word of a plane of n bits; what is beyond it is left alone, and read as zero.
@@ -110,41 +132,42 @@ __device__ __forceinline__ uint32_t load_plane_word(const std::byte* plane, uint
 template <bool kFull>
 __device__ __forceinline__ void store_planes(const uint32_t (&codes)[kBlockRows], uint32_t width,
                                              uint32_t n, std::byte* planes) {
-  const PlanePlace place;
+  const auto mine = PlaneSelectors::of(device::lane_id(), false);
   const uint32_t bytes = kFull ? kBlockValues / 8 : (n + 7) / 8;
   for (uint32_t done = 0; done < width; done += 4) {
     uint32_t four[kBlockRows];
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r)
       four[r] = width <= 4 ? codes[r] : codes[r] >> done & 0x0F0F0F0Fu;
-    const PlaneWords words = gather_planes(four);
-    const uint32_t plane = done + place.plane();
+    const PlaneWords words = gather_planes(mine, four[0] | four[1] << 4, four[2] | four[3] << 4);
+    const uint32_t plane = done + mine.plane();
     if (plane >= width) continue;
     std::byte* const to = planes + plane * bytes;
-    store_plane_word<kFull>(to, place.byte(0), bytes, words.row[0]);
-    store_plane_word<kFull>(to, place.byte(1), bytes, words.row[1]);
+    store_plane_word<kFull>(to, mine.byte(), bytes, words.row[0]);
+    store_plane_word<kFull>(to, mine.byte() + 16, bytes, words.row[1]);
   }
 }
 
 template <bool kFull>
 __device__ __forceinline__ void load_planes(const std::byte* planes, uint32_t width, uint32_t n,
                                             uint32_t (&codes)[kBlockRows]) {
-  const PlanePlace place;
+  const auto mine = PlaneSelectors::of(device::lane_id(), true);
   const uint32_t bytes = kFull ? kBlockValues / 8 : (n + 7) / 8;
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) codes[r] = 0;
   for (uint32_t done = 0; done < width; done += 4) {
-    const uint32_t plane = done + place.plane();
+    const uint32_t plane = done + mine.plane();
     PlaneWords words = {};
     if (plane < width) {
       const std::byte* const from = planes + plane * bytes;
-      words.row[0] = load_plane_word<kFull>(from, place.byte(0), bytes);
-      words.row[1] = load_plane_word<kFull>(from, place.byte(1), bytes);
+      words.row[0] = load_plane_word<kFull>(from, mine.byte(), bytes);
+      words.row[1] = load_plane_word<kFull>(from, mine.byte() + 16, bytes);
     }
-    uint32_t four[kBlockRows];
-    scatter_planes(words, four);
+    uint32_t pairs[2];
+    scatter_planes(mine, words, pairs[0], pairs[1]);
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) codes[r] |= four[r] << done;
+    for (int r = 0; r < kBlockRowsInt; ++r)
+      codes[r] |= (pairs[r / 2] >> (4 * (r % 2)) & 0x0F0F0F0Fu) << done;
   }
 }
 

@@ -1,6 +1,6 @@
 // How a block will be coded, decided by one warp that holds it, as the host's choose_block decides.
-// Device code; every lane of the warp calls together; 150 instructions for a usual block of
-// bfloat16 in the fast mode.
+// Device code; every lane of the warp calls together; some hundred instructions, so
+// that usual blocks go by usual_write.cuh.
 #pragma once
 
 #include "codec/counts.cuh"
@@ -202,7 +202,8 @@ template <bool kFull, class Cut, class Encoder>
 __device__ __forceinline__ void choose_exponents(const Encoder& encoder, const ExponentRows& e,
                                                  uint32_t n, BlockCode& block) {
   if constexpr (kFull && !Cut::kWide && !Encoder::kDense) {
-    const WindowGuess guess = guess_window(encoder.tables, Cut::kExponentBits, e.low);
+    const GuessedWindow guess =
+        guess_window(encoder.tables, Cut::kExponentBits, ~e.low[0], ~e.low[kBlockRows / 2]);
     if (guess.width != 0) {
       use_window<Cut>(guess.width, guess.top, block.record);
       code_window<kFull, Cut>(e, guess.width, n, block);

@@ -1,6 +1,6 @@
 // Writes a block as it was decided: its record, its planes, its list, its part of the streams.
-// Device code; every lane of the warp that holds the block calls together; 60 instructions for a
-// usual block of bfloat16.
+// Device code; every lane of the warp that holds the block calls together; some hundred
+// instructions.
 #pragma once
 
 #include "codec/bit_planes.cuh"

@@ -1,6 +1,6 @@
 // Reads a block of a tile into registers. Damaged bytes give an error or other values, never an
 // access outside of the block's planes and list and the tile's streams. Device code; every lane of
-// a warp calls together; 110 instructions for a usual block of bfloat16 in the fast mode.
+// a warp calls together; some hundred instructions, so that usual blocks go by usual_read.cuh.
 #pragma once
 
 #include "codec/bit_planes.cuh"
@@ -112,15 +112,11 @@ __device__ __forceinline__ void read_window(const BlockRecord& record, const std
   read_escapes<Cut>(flags, list, e);
 }
 
-// Out of the tile's exponent streams; full blocks alone.
+// Of symbols out of the tile's exponent streams.
 template <class Cut>
-__device__ __forceinline__ void read_table(const DecodeTables& tables, const BlockRecord& record,
-                                           LaneReader& reader, ListReader& list, ExponentRows& e) {
-  const uint8_t* const codes = tables.symbol[record.method() - kMethodTable];
-  ExponentRows symbols = {};
+__device__ __forceinline__ void read_table(const BlockRecord& record, const ExponentRows& symbols,
+                                           ListReader& list, ExponentRows& e) {
   uint32_t escaped[kBlockRows];
-#pragma unroll
-  for (int r = 0; r < kBlockRowsInt; ++r) symbols.low[r] = read_symbols(codes, reader);
   below_top<Cut>(record.top, symbols, e);
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) {
@@ -204,11 +200,11 @@ __device__ __forceinline__ void fill(const PartPlaces& parts, Block<Cut::kBytes>
   }
 }
 
-// Reads a block into columns. Returns whether all is well, the same in all lanes; what only shows
-// at the tile's end is not told here.
+// Reads a block into columns. `symbols` are its exponents' where a table codes them. Returns
+// whether all is well, the same in all lanes; what only shows at the tile's end is not told here.
 template <bool kFull, class Cut>
 __device__ __forceinline__ bool read_block(const DecodeTables& tables, const PartPlaces& parts,
-                                           uint32_t n, LaneReader& exponents, LaneReader& low,
+                                           uint32_t n, const ExponentRows& symbols, LaneReader& low,
                                            Block<Cut::kBytes>& columns) {
   const BlockRecord& record = parts.record;
   const uint8_t method = record.method();
@@ -221,7 +217,7 @@ __device__ __forceinline__ bool read_block(const DecodeTables& tables, const Par
   const std::byte* planes = parts.planes;
   ExponentRows e;
   if (kFull && method >= kMethodTable) {
-    read_table<Cut>(tables, record, exponents, list, e);
+    read_table<Cut>(record, symbols, list, e);
   } else {
     const auto all = static_cast<uint32_t>(plane_bytes_of(Cut::shape(), record, n));
     const uint32_t width = method - kMethodWindow;

@@ -93,21 +93,21 @@ class ChunkDecoder {
     if (!reader.open(tile, bytes, n)) return false;
     const bool alone = !spread_blocks || reader.has_streams();
     if (alone && !mine) return true;
-    bool sound = true;
+    uint32_t faults = 0;
     for (uint32_t block = alone ? 0 : team_.warp; block < reader.blocks();
          block += alone ? 1 : Team::kWarps) {
-      Block<Cut::kBytes> values;
       const uint32_t at = first + block * static_cast<uint32_t>(kBlockValues);
-      const uint32_t count = reader.values_of(block);
-      if (count == kBlockValues) {
-        sound = reader.template read<true>(block, values) && sound;
-        sink.template write<true>(at, count, values);
+      if (reader.is_full(block)) {
+        Block<Cut::kBytes> values;
+        faults |= reader.template read<true>(block, values);
+        sink.template write<true>(at, static_cast<uint32_t>(kBlockValues), values);
       } else {
-        sound = reader.template read<false>(block, values) && sound;
-        sink.template write<false>(at, count, values);
+        Block<Cut::kBytes> values;
+        faults |= reader.template read<false>(block, values);
+        sink.template write<false>(at, reader.values_of(block), values);
       }
     }
-    return sound && (!alone || reader.ends_well());
+    return faults == 0 && (!alone || reader.ends_well());
   }
 
   const DecodeTables& tables_;

@@ -33,7 +33,7 @@ class ChunkSource {
     if (!open_) return;
     const bool in_order = !reader_.has_streams() || at == next_block_;
     next_block_ = at + 1;
-    sound_ = in_order && reader_.template read<kFull>(at, block) && sound_;
+    sound_ = in_order && reader_.template read<kFull>(at, block) == 0 && sound_;
     if (reader_.has_streams() && next_block_ == reader_.blocks())
       sound_ = reader_.ends_well() && sound_;
   }

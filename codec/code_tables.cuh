@@ -3,8 +3,8 @@
 // encoding, and one of a byte in 256 when decoding. Constants; any thread.
 #pragma once
 
+#include "codec/bit_planes.cuh"
 #include "codec/tables/build.hpp"
-#include "codec/words.cuh"
 
 namespace strait::codec::gpu {
 
@@ -26,8 +26,9 @@ constexpr uint32_t window_first(uint32_t lane) {
 }
 
 struct alignas(16) EncodeTables {
-  uint4 window_mask[32];      // by lane: 1 in the bytes of the bins that are inside
-  uint32_t window_place[32];  // by lane: width << 4 | first bin; 0: none
+  PlaneSelectors selectors[32];  // by lane, to gather
+  uint4 window_mask[32];         // by lane: 1 in the bytes of the bins that are inside
+  uint32_t window_place[32];     // by lane: width << 4 | first bin; 0: none
   // By table, for all tables beside each other: a lane prices one.
   uint32_t price[4][32];     // of bins, in the order of halves; of bin 15, what exponent zero costs
   uint32_t other_price[32];  // of what no bin holds
@@ -42,6 +43,7 @@ struct alignas(16) EncodeTables {
 inline constexpr uint32_t kEscapedCode = 1u << 16;
 
 struct alignas(16) DecodeTables {
+  PlaneSelectors selectors[32];          // by lane, to scatter
   uint8_t symbol[kExponentTables][256];  // by the next eight bits: symbol, length << 4
   uint8_t low[kLowTables][256];          // trailing zeros, (length - 1) << 5
 };
@@ -58,6 +60,7 @@ constexpr EncodeTables make_encode_tables() {
         if (t < kLowTables) made.low_price[w][t] |= uint32_t{low_prices[bin][t]} << (8 * b);
       }
   for (uint32_t lane = 0; lane < 32; ++lane) {
+    made.selectors[lane] = PlaneSelectors::of(lane, false);
     const uint32_t width = window_width(lane), first = window_first(lane);
     uint32_t mask[4] = {};
     for (int w = 0; w < 4; ++w)
@@ -87,6 +90,7 @@ constexpr EncodeTables make_encode_tables() {
 
 constexpr DecodeTables make_decode_tables() {
   DecodeTables made = {};
+  for (uint32_t lane = 0; lane < 32; ++lane) made.selectors[lane] = PlaneSelectors::of(lane, true);
   const auto exponents = tables::make_tables();
   for (int t = 0; t < kExponentTables; ++t)
     for (int bits = 0; bits < 256; ++bits) {

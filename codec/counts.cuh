@@ -17,9 +17,9 @@ struct Counters {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       // The bin's nibble; shifts that are too far leave nothing.
-      const uint32_t bit = (k == 0 ? bins << 2 : bins >> (8 * k - 2)) & 0x3FC;
-      low += __funnelshift_lc(0, 1, bit);
-      high += __funnelshift_lc(0, 1, bit - 32);
+      const uint64_t one = shifted_one((k == 0 ? bins << 2 : bins >> (8 * k - 2)) & 0x3FC);
+      low += static_cast<uint32_t>(one);
+      high += static_cast<uint32_t>(one >> 32);
     }
   }
   __device__ __forceinline__ void add_to(uint32_t (&bytes)[4]) const {
@@ -67,6 +67,11 @@ __device__ __forceinline__ uint32_t weigh(const BinCounts& counts, const uint32_
   return sum;
 }
 
+struct GuessedWindow {
+  uint32_t width = 0;  // 0: look closer
+  uint32_t top = 0;
+};
+
 // What this lane tries; and width 1 at the bin of its number.
 struct WindowLane {
   __device__ __forceinline__ explicit WindowLane(const EncodeTables& tables)
@@ -84,18 +89,20 @@ struct WindowLane {
   uint32_t place;  // width << 4 | first bin; 0: none
 };
 
-// From 64 values at the block's start and 64 at its middle, as kernels.guess_window.
-__device__ __forceinline__ WindowGuess guess_window(const EncodeTables& tables,
-                                                    uint32_t exponent_bits,
-                                                    const uint32_t (&exponents)[kBlockRows]) {
+// From 64 values at the block's start and 64 at its middle, as kernels.guess_window. `start` and
+// `middle` are 255 - exponent of this lane's values in the first row and the third.
+__device__ __forceinline__ GuessedWindow guess_window(const EncodeTables& tables,
+                                                      uint32_t exponent_bits, uint32_t start,
+                                                      uint32_t middle) {
   constexpr uint32_t kSample = 2 * kSampleValues, kPlaneBytes = kSample / 8;
   const uint32_t lane = device::lane_id();
   // The first half of a row is in sixteen lanes; the others take the middle's.
-  const uint32_t middle = from_lane(exponents[kBlockRows / 2], lane & 15);
-  const uint32_t sampled = lane < 16 ? exponents[0] : middle;
-  const uint32_t top = warp_sum(sum_of_bytes(sampled, 0)) / kSample + kAboveMean;
+  const uint32_t from_middle = from_lane(middle, lane & 15);
+  const uint32_t sampled = lane < 16 ? start : from_middle;
+  const uint32_t sum = 255 * kSample - warp_sum(sum_of_bytes(sampled, 0));
+  const uint32_t top = sum / kSample + kAboveMean;
   Counters counters;
-  counters.add(subtract_bytes(each_byte(top & 255), sampled));
+  counters.add(add_bytes(sampled, each_byte((top + 1) & 255)));
   uint32_t bytes[4] = {};
   counters.add_to(bytes);
   const WindowLane mine(tables);
@@ -107,7 +114,7 @@ __device__ __forceinline__ WindowGuess guess_window(const EncodeTables& tables,
   const uint32_t least = key >> 8, width = key >> 4 & 15;
   // Nothing left out by width 2 calls for a closer look.
   if (least > exponent_bits * kPlaneBytes || least == 2 * kPlaneBytes) return {};
-  return {static_cast<uint8_t>(width), static_cast<uint8_t>(top - (key & 15))};
+  return {width, (top - (key & 15)) & 255};
 }
 
 // The exponents of a block as bytes; `valid` has 255 for values that are there.

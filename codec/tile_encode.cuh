@@ -11,6 +11,7 @@
 
 #include "codec/block_put.cuh"
 #include "codec/team.cuh"
+#include "codec/usual_write.cuh"
 
 namespace strait::codec::gpu {
 
@@ -61,17 +62,12 @@ class TileEncoder {
     list_used_ = position_ = low_position_ = 0;
     if (used_ > room) return 0;
     if (team_.thread() < used_ - records) tile[records + team_.thread()] = std::byte{0};
-    for (uint32_t block = team_.warp; block - team_.warp < blocks; block += Team::kWarps) {
-      const auto begin = block * static_cast<uint32_t>(kBlockValues);
-      const uint32_t count =
-          block < blocks ? min(n - begin, static_cast<uint32_t>(kBlockValues)) : 0;
-      if (!code_round(source, first + begin, count, block)) {
-        if constexpr (Encoder::kDense) {
-          clear(scratch_.exponents, kExponentStride, position_);
-          clear(scratch_.low, kLowStride, low_position_);
-        }
-        return 0;
+    if (!code_blocks(source, first, n)) {
+      if constexpr (Encoder::kDense) {
+        clear(scratch_.exponents, kExponentStride, position_);
+        clear(scratch_.low, kLowStride, low_position_);
       }
+      return 0;
     }
     put_records(blocks);
     return finish();
@@ -86,9 +82,8 @@ class TileEncoder {
     uint32_t bytes_before = 0, bytes = 0, bits_before = 0, bits = 0;
   };
 
-  __device__ __forceinline__ Shares share(const BlockCode& code) {
-    const uint32_t bytes = code.plane_bytes | code.list_bytes << 16;
-    const uint32_t bits = stream_bits_of(code) | code.low_bits << 16;
+  // `bytes` are those of planes, of lists << 16; `bits` this lane's.
+  __device__ __forceinline__ Shares share(uint32_t bytes, uint32_t bits) {
     if constexpr (Team::kWarps == 1) return {0, bytes, 0, bits};
     const uint32_t lane = device::lane_id();
     if (lane == 0) shared_.bytes[parity_][team_.warp] = bytes;
@@ -107,44 +102,98 @@ class TileEncoder {
     return shares;
   }
 
-  template <bool kFull, class Source>
-  __device__ __forceinline__ void take(Source& source, uint32_t first, uint32_t count,
-                                       Block<Cut::kBytes>& columns, BlockCode& code) {
-    source.template read<kFull>(first, count, columns);
-#pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) to_columns<Cut::kBytes>(columns.word[r]);
-    choose_block<kFull, Cut>(encoder_, columns, count, code);
+  // Rounds of full blocks, then the round of the block that is not full: of the warps that have
+  // none left, some may have had a round more.
+  template <class Source>
+  __device__ __forceinline__ bool code_blocks(Source& source, uint32_t first, uint32_t n) {
+    constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
+    const uint32_t full = n / kCount, blocks = static_cast<uint32_t>(blocks_of(n));
+    uint32_t block = team_.warp;
+    for (; block < full; block += Team::kWarps)
+      if (!code_full(source, first + block * kCount, block)) return false;
+    if (block - team_.warp >= blocks) return true;
+    return code_rest(source, first + block * kCount, block < blocks ? n - block * kCount : 0,
+                     block);
   }
 
   template <class Source>
-  __device__ __forceinline__ bool code_round(Source& source, uint32_t first, uint32_t count,
-                                             uint32_t block) {
+  __device__ __forceinline__ bool code_full(Source& source, uint32_t first, uint32_t block) {
+    constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
+    Block<Cut::kBytes> values;
+    source.template read<true>(first, kCount, values);
+    if constexpr (kHasUsual<Cut> && !Encoder::kDense) {
+      UsualWriter<Cut> usual;
+      if (usual.choose(encoder_.tables, values)) {
+        const Shares shares = share(usual.plane_bytes() | usual.list_bytes() << 16, 0);
+        if (!fits(shares)) return false;
+        const BlockPlace place = place_of(shares);
+        if (device::lane_id() == block) record_ = usual.record();
+        usual.put(encoder_.tables, values, place.planes, place.list);
+        any_ = true;
+        use(shares);
+        return true;
+      }
+    }
+    BlockCode code;
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) to_columns<Cut::kBytes>(values.word[r]);
+    choose_block<true, Cut>(encoder_, values, kCount, code);
+    const uint32_t bits = Encoder::kDense ? stream_bits_of(code) | code.low_bits << 16 : 0;
+    const Shares shares = share(code.plane_bytes | code.list_bytes << 16, bits);
+    if (!fits(shares)) return false;
+    if (device::lane_id() == block) record_ = code.record;
+    put_block<true, Cut>(values, code, kCount, place_of(shares));
+    if constexpr (Encoder::kDense) append(values, code, shares);
+    any_ = any_ || code.record.method() != kMethodZero;
+    use(shares);
+    return true;
+  }
+
+  // The block that is not full, or none: once in a chunk, and so not in line.
+  template <class Source>
+  __device__ __forceinline__ bool code_rest(Source& source, uint32_t first, uint32_t count,
+                                            uint32_t block) {
     Block<Cut::kBytes> columns;
     BlockCode code;
-    const bool full = count == kBlockValues;
-    if (full)
-      take<true>(source, first, count, columns, code);
-    else if (count != 0)
-      take<false>(source, first, count, columns, code);
-    const Shares shares = share(code);
-    const uint32_t planes = shares.bytes & 0xFFFF, lists = shares.bytes >> 16;
-    if (used_ + planes + list_used_ + lists > room_) return false;
-    const BlockPlace place = {tile_ + used_ + (shares.bytes_before & 0xFFFF),
-                              scratch_.lists + list_used_ + (shares.bytes_before >> 16),
-                              shared_.halves[team_.warp]};
-    if (device::lane_id() == block) record_ = code.record;
-    if (full) {
-      put_block<true, Cut>(columns, code, count, place);
-      if constexpr (Encoder::kDense) append(columns, code, shares);
-    } else if (count != 0) {
-      put_block<false, Cut>(columns, code, count, place);
+    if (count != 0) {
+      source.template read<false>(first, count, columns);
+      choose_rest(encoder_, columns, count, code);
     }
-    any_ = any_ || (count != 0 && code.record.method() != kMethodZero);
-    used_ += planes;
-    list_used_ += lists;
+    const Shares shares = share(code.plane_bytes | code.list_bytes << 16, 0);
+    if (!fits(shares)) return false;
+    if (device::lane_id() == block) record_ = code.record;
+    if (count != 0) put_rest(columns, code, count, place_of(shares));
+    any_ = any_ || code.record.method() != kMethodZero;
+    use(shares);
+    return true;
+  }
+
+  static __device__ __attribute__((noinline)) void choose_rest(const Encoder& encoder,
+                                                               Block<Cut::kBytes>& columns,
+                                                               uint32_t count, BlockCode& code) {
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) to_columns<Cut::kBytes>(columns.word[r]);
+    choose_block<false, Cut>(encoder, columns, count, code);
+  }
+  static __device__ __attribute__((noinline)) void put_rest(const Block<Cut::kBytes>& columns,
+                                                            const BlockCode& code, uint32_t count,
+                                                            const BlockPlace& place) {
+    put_block<false, Cut>(columns, code, count, place);
+  }
+
+  __device__ __forceinline__ bool fits(const Shares& shares) const {
+    return used_ + (shares.bytes & 0xFFFF) + list_used_ + (shares.bytes >> 16) <= room_;
+  }
+  __device__ __forceinline__ BlockPlace place_of(const Shares& shares) const {
+    return {tile_ + (used_ + (shares.bytes_before & 0xFFFF)),
+            scratch_.lists + (list_used_ + (shares.bytes_before >> 16)),
+            shared_.halves[team_.warp]};
+  }
+  __device__ __forceinline__ void use(const Shares& shares) {
+    used_ += shares.bytes & 0xFFFF;
+    list_used_ += shares.bytes >> 16;
     position_ += shares.bits & 0xFFFF;
     low_position_ += shares.bits >> 16;
-    return true;
   }
 
   __device__ __forceinline__ void append(const Block<Cut::kBytes>& columns, const BlockCode& code,

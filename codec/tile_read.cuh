@@ -6,6 +6,7 @@
 #pragma once
 
 #include "codec/block_read.cuh"
+#include "codec/usual_read.cuh"
 
 namespace strait::codec::gpu {
 
@@ -20,6 +21,7 @@ class TileReader {
     bytes_ = bytes;
     n_ = n;
     blocks_ = static_cast<uint32_t>(blocks_of(n));
+    full_blocks_ = n / static_cast<uint32_t>(kBlockValues);
     exponent_end_ = low_end_ = 0;
     const auto records = static_cast<uint32_t>(
         round_up(Cut::shape().record_bytes() * static_cast<size_t>(blocks_), kAlign));
@@ -49,33 +51,56 @@ class TileReader {
   }
 
   __device__ uint32_t blocks() const { return blocks_; }
+  __device__ bool is_full(uint32_t block) const { return block < full_blocks_; }
   __device__ bool has_streams() const { return has_exponents_ || has_low_; }
   __device__ uint32_t values_of(uint32_t block) const {
     const auto first = block * static_cast<uint32_t>(kBlockValues);
     return min(n_ - first, static_cast<uint32_t>(kBlockValues));
   }
 
-  // The values of a block as they stand in memory, kFull when there are 512. Returns whether the
-  // block is sound.
+  // The values of a block as they stand in memory, kFull when there are 512. Returns 0 where the
+  // block is sound, the same in all lanes.
   template <bool kFull>
-  __device__ __forceinline__ bool read(uint32_t block, Block<Cut::kBytes>& values) {
-    const uint32_t packed =
-        record_.top | uint32_t{record_.kind} << 16 | uint32_t{record_.list} << 24;
+  __device__ __forceinline__ uint32_t read(uint32_t block, Block<Cut::kBytes>& values) {
+    const uint32_t packed = record_.top | uint32_t{record_.kind} << 16 |
+                            uint32_t{record_.list} << 24 |
+                            (kLowInTop ? uint32_t{record_.low} << 8 : 0);
     const uint32_t mine = from_lane(packed, block);
-    PartPlaces parts;
-    parts.record.top = static_cast<uint16_t>(mine);
-    parts.record.kind = static_cast<uint8_t>(mine >> 16);
-    parts.record.list = static_cast<uint8_t>(mine >> 24);
+    const uint32_t kind = mine >> 16 & 255, list_bytes = mine >> 24;
+    const std::byte* const planes = tile_ + from_lane(planes_at_, block);
+    const std::byte* const list = tile_ + from_lane(list_at_, block);
+    const uint32_t low = kLowInTop ? mine >> 8 & 255 : 0;
+    ExponentRows symbols = {};
+    if constexpr (kFull) {
+      const uint32_t method = kind & 63;
+      if (method >= kMethodTable) read_row_symbols(method - kMethodTable, symbols);
+      if constexpr (kHasUsual<Cut>) {
+        using Usual = UsualReader<Cut>;
+        const PlaneSelectors& selectors = tables_.selectors[device::lane_id()];
+        if (Usual::takes_window(kind, low))
+          return Usual::read_window(selectors, method - kMethodWindow, mine & 255, planes, list,
+                                    list_bytes, values);
+        if (method >= kMethodTable && Usual::takes_table(kind, low, list_bytes) &&
+            are_near(symbols)) {
+          Usual::read_symbols(selectors, symbols.low, mine & 255, planes, values);
+          return 0;
+        }
+      }
+    }
+    PartPlaces parts = {{}, planes, list, from_lane(list_bytes_, block)};
+    parts.record.top = static_cast<uint16_t>(kLowInTop ? mine & 255 : mine);
+    parts.record.kind = static_cast<uint8_t>(kind);
+    parts.record.list = static_cast<uint8_t>(list_bytes);
     if constexpr (Cut::shape().low_bytes() != 0)
       parts.record.low = static_cast<uint16_t>(from_lane(record_.low, block));
-    parts.planes = tile_ + from_lane(planes_at_, block);
-    parts.list = tile_ + from_lane(list_at_, block);
-    parts.list_bytes = from_lane(list_bytes_, block);
-    const bool sound =
-        read_block<kFull, Cut>(tables_, parts, values_of(block), exponents_, low_, values);
+    bool sound;
+    if constexpr (kFull)
+      sound = read_block<true, Cut>(tables_, parts, kBlockValues, symbols, low_, values);
+    else
+      sound = read_rest(tables_, parts, values_of(block), values);
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r) from_columns<Cut::kBytes>(values.word[r]);
-    return sound;
+    return sound ? 0 : 1;
   }
 
   // When all blocks are read: whether every lane has stopped in the last byte of its streams.
@@ -87,6 +112,27 @@ class TileReader {
   }
 
  private:
+  // The block that is not full, which is in no streams: once in a chunk, and so not in line.
+  static __device__ __attribute__((noinline)) bool read_rest(const DecodeTables& tables,
+                                                             PartPlaces parts, uint32_t n,
+                                                             Block<Cut::kBytes>& columns) {
+    LaneReader none;
+    return read_block<false, Cut>(tables, parts, n, {}, none, columns);
+  }
+
+  __device__ __forceinline__ void read_row_symbols(uint32_t table, ExponentRows& symbols) {
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r)
+      symbols.low[r] = read_symbols(tables_.symbol[table], exponents_);
+  }
+  // Whether no symbol of the warp stands for an exponent that is zero or in the list.
+  static __device__ __forceinline__ bool are_near(const ExponentRows& symbols) {
+    uint32_t far = 0;
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) far |= symbols.low[r] + each_byte(16 - kSymbolZero);
+    return !__any_sync(kAllLanes, (far & each_byte(16)) != 0);
+  }
+
   __device__ uint32_t byte_at(uint32_t at) const {
     return static_cast<uint32_t>(tile_[at]);
   }
@@ -130,11 +176,15 @@ class TileReader {
     return true;
   }
 
+  // One byte each.
+  static constexpr bool kLowInTop = Cut::kBytes == 4;
+
   const DecodeTables& tables_;
   const std::byte* tile_ = nullptr;
   uint32_t bytes_ = 0;
   uint32_t n_ = 0;
   uint32_t blocks_ = 0;
+  uint32_t full_blocks_ = 0;
   bool has_exponents_ = false;
   bool has_low_ = false;
   // This lane's block.

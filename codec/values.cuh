@@ -111,21 +111,28 @@ class MemorySource {
   // The n values of a block, of which the first is value number `first` of the chunk.
   template <bool kFull>
   __device__ __forceinline__ void read(uint32_t first, uint32_t n, Block<kBytes>& block) const {
-    const std::byte* at = values_ + (size_t{first} + 4 * device::lane_id()) * kBytes;
-    const bool whole = access_ == Access::kRow && kFull;
+    const std::byte* at = values_ + (first + 4 * device::lane_id()) * kBytes;
+    if (kFull && access_ == Access::kRow) {
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r, at += kRowValues * kBytes) {
-      const uint32_t count = kFull ? 4 : values_in_row(n, r);
-      if (whole)
-        load_row<kBytes>(at, block.word[r]);
-      else if (access_ != Access::kByte)
-        load_parts<kBytes, typename WordOf<kBytes>::Type>(at, count, block.word[r]);
-      else
-        load_parts<kBytes, uint8_t>(at, count, block.word[r]);
+      for (int r = 0; r < kBlockRowsInt; ++r) load_row<kBytes>(at + r * kRowBytes, block.word[r]);
+    } else if (access_ != Access::kByte) {
+      read_parts<kFull, typename WordOf<kBytes>::Type>(at, n, block);
+    } else {
+      read_parts<kFull, uint8_t>(at, n, block);
     }
   }
 
  private:
+  static constexpr int kRowBytes = static_cast<int>(kRowValues) * kBytes;
+
+  template <bool kFull, class Part>
+  static __device__ __forceinline__ void read_parts(const std::byte* at, uint32_t n,
+                                                    Block<kBytes>& block) {
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r)
+      load_parts<kBytes, Part>(at + r * kRowBytes, kFull ? 4 : values_in_row(n, r), block.word[r]);
+  }
+
   const std::byte* values_;
   Access access_;
 };
@@ -147,21 +154,28 @@ class MemorySink {
   template <bool kFull>
   __device__ __forceinline__ void write(uint32_t first, uint32_t n,
                                         const Block<kBytes>& block) const {
-    std::byte* at = values_ + (size_t{first} + 4 * device::lane_id()) * kBytes;
-    const bool whole = access_ == Access::kRow && kFull;
+    std::byte* at = values_ + (first + 4 * device::lane_id()) * kBytes;
+    if (kFull && access_ == Access::kRow) {
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r, at += kRowValues * kBytes) {
-      const uint32_t count = kFull ? 4 : values_in_row(n, r);
-      if (whole)
-        store_row<kBytes>(at, block.word[r]);
-      else if (access_ != Access::kByte)
-        store_parts<kBytes, typename WordOf<kBytes>::Type>(at, count, block.word[r]);
-      else
-        store_parts<kBytes, uint8_t>(at, count, block.word[r]);
+      for (int r = 0; r < kBlockRowsInt; ++r) store_row<kBytes>(at + r * kRowBytes, block.word[r]);
+    } else if (access_ != Access::kByte) {
+      write_parts<kFull, typename WordOf<kBytes>::Type>(at, n, block);
+    } else {
+      write_parts<kFull, uint8_t>(at, n, block);
     }
   }
 
  private:
+  static constexpr int kRowBytes = static_cast<int>(kRowValues) * kBytes;
+
+  template <bool kFull, class Part>
+  static __device__ __forceinline__ void write_parts(std::byte* at, uint32_t n,
+                                                     const Block<kBytes>& block) {
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r)
+      store_parts<kBytes, Part>(at + r * kRowBytes, kFull ? 4 : values_in_row(n, r), block.word[r]);
+  }
+
   std::byte* values_;
   Access access_;
 };

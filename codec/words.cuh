@@ -21,6 +21,10 @@ __device__ __forceinline__ uint32_t subtract_bytes(uint32_t a, uint32_t b) {
   return ((a | kFlags) - (b & ~kFlags)) ^ ((a ^ ~b) & kFlags);
 }
 
+__device__ __forceinline__ uint32_t add_bytes(uint32_t a, uint32_t b) {
+  return ((a & ~kFlags) + (b & ~kFlags)) ^ ((a ^ b) & kFlags);
+}
+
 // Flags the bytes that are at least `limit`, 1 to 128.
 __device__ __forceinline__ uint32_t at_least(uint32_t bytes, uint32_t limit) {
   return (((bytes & ~kFlags) + each_byte(128 - limit)) | bytes) & kFlags;
@@ -41,6 +45,54 @@ __device__ __forceinline__ uint32_t byte_of(uint32_t word, uint32_t index) {
 
 __device__ __forceinline__ uint32_t sum_of_bytes(uint32_t word, uint32_t sum) {
   return __dp4a(word, 0x01010101u, sum);
+}
+
+// __byte_perm, of whose selector only the lowest three bits of each nibble may be set: compilers
+// mask it otherwise.
+__device__ __forceinline__ uint32_t permute(uint32_t a, uint32_t b, uint32_t selector) {
+#if defined(STRAIT_SIMT)
+  return __byte_perm(a, b, selector);
+#else
+  uint32_t bytes;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(selector));
+  return bytes;
+#endif
+}
+
+// a * b + c in one instruction, also where compilers would rather shift and mask.
+__device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
+#if defined(STRAIT_SIMT)
+  return a * b + c;
+#else
+  uint32_t sum;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  return sum;
+#endif
+}
+
+// 1 << by, or 0 from 64 on.
+__device__ __forceinline__ uint64_t shifted_one(uint32_t by) {
+#if defined(STRAIT_SIMT)
+  return by < 64 ? uint64_t{1} << by : 0;
+#else
+  uint64_t one;
+  asm("shl.b64 %0, 1, %1;" : "=l"(one) : "r"(by));
+  return one;
+#endif
+}
+
+// Flips bits of a word where two numbers are equal: no branch, where compilers see a switch.
+__device__ __forceinline__ void flip_where_equal(uint32_t a, uint32_t b, uint32_t bits,
+                                                 uint32_t& word) {
+#if defined(STRAIT_SIMT)
+  if (a == b) word ^= bits;
+#else
+  asm("{ .reg .pred equal;\n"
+      "setp.eq.u32 equal, %1, %2;\n"
+      "@equal xor.b32 %0, %0, %3; }"
+      : "+r"(word)
+      : "r"(a), "r"(b), "r"(bits));
+#endif
 }
 
 __device__ __forceinline__ uint32_t warp_sum(uint32_t value) {

@@ -1,9 +1,11 @@
-"""What the compiler says of the kernels: registers, spills, and the size of the library's images.
+"""What the compiler made of the kernels: registers, spills, instructions of bulk loops, and the
+size of the library's images.
 
 usage: kernel_facts.py BUILD_FOLDER
 """
 
 import glob
+import importlib.util
 import os
 import re
 import sys
@@ -16,6 +18,12 @@ LIBRARY = "exec_kernels"  # what is in libnccl.so.2; other images are those of p
 # limit that a test could hold; only their spills are counted.
 REGISTERS = {"collectives": 96, "coded": None}
 IMAGE_BYTES = 12 << 20
+# Instructions of a usual block of 512 bfloat16 values, and of 16 bytes of a thread. These only
+# shrink.
+INSTRUCTIONS = {
+    "encode fast, escapes": 380, "decode fast, escapes": 255, "encode dense": 780,
+    "decode dense": 270, "sum of floats": 22, "sum of bfloat16": 44, "copy": 11,
+}
 
 
 def kernels(report):
@@ -43,6 +51,24 @@ class Kernels(unittest.TestCase):
         images = glob.glob(os.path.join(BUILD, "src", "exec", LIBRARY, "*.fatbin"))
         self.assertTrue(images)
         self.assertLess(sum(os.path.getsize(image) for image in images), IMAGE_BYTES)
+
+
+class BulkLoops(unittest.TestCase):
+    def test_they_take_few_instructions(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf",
+                            "device", "bulk_instructions.py")
+        spec = importlib.util.spec_from_file_location("bulk_instructions", path)
+        bulk = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(bulk)
+        cuobjdump = bulk.find_cuobjdump()
+        if cuobjdump is None:
+            self.skipTest("there is no cuobjdump (STRAIT_CUOBJDUMP)")
+        for architecture in bulk.ARCHITECTURES:
+            found = bulk.count(BUILD, architecture, cuobjdump)
+            for loop, most in INSTRUCTIONS.items():
+                with self.subTest(loop=loop, architecture=architecture):
+                    self.assertIsNotNone(found[loop])
+                    self.assertLessEqual(found[loop], most)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,11 @@ STRAIT_SIMT_COMPARED(ltu, false, <)
 #undef STRAIT_SIMT_WORDS
 #undef STRAIT_SIMT_WORD
 
+// The lesser of a sum, which wraps around, and a limit.
+inline unsigned __viaddmin_u16x2(unsigned x, unsigned y, unsigned limit) {
+  return __vminu2(__vadd2(x, y), limit);
+}
+
 // Negation and absolute value, wrapping or saturating at the lowest value.
 inline unsigned __vneg2(unsigned x) {
   return __vsub2(0, x);

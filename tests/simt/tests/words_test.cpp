@@ -149,6 +149,12 @@ TEST(Words, Comparisons){
                                             EXPECT_PARTS(__vseteq, false, a == b ? 1 : 0)
                                                 EXPECT_PARTS(__vsetgts, true, a > b ? 1 : 0)}
 
+TEST(Words, SumsUpToALimit) {
+  EXPECT_EQ(__viaddmin_u16x2(0x00010002, 0x00030004, 0xffffffff), 0x00040006u);
+  EXPECT_EQ(__viaddmin_u16x2(0x7fff8000, 0x00018000, 0x7fff0001), 0x7fff0000u) << "it wraps";
+  EXPECT_EQ(__viaddmin_u16x2(0xffff0005, 0x00020005, 0x00020009), 0x00010009u);
+}
+
 TEST(Words, SignsAndDistances) {
   EXPECT_EQ(__vneg4(0x01ff8000), 0xff018000u);
   EXPECT_EQ(__vnegss4(0x01ff8000), 0xff017f00u);
