@@ -23,12 +23,12 @@ struct Crossings {
   }
 };
 
-Crossings crossings(const Request& request, const Topology& topology, int lanes) {
+Crossings crossings(const Request& request, const Topology& topology, int lanes,
+                    Algorithm algorithm = Algorithm::kHierarchical) {
   const size_t domains = static_cast<size_t>(topology.domain_count());
   const size_t ranks = static_cast<size_t>(topology.rank_count());
   Crossings found{Counts(domains), Counts(domains), Counts(ranks)};
-  const Choice choice{
-      .algorithm = Algorithm::kHierarchical, .lanes = lanes, .piece = 16, .reason = {}};
+  const Choice choice{.algorithm = algorithm, .lanes = lanes, .piece = 16, .reason = {}};
   for (const Call& call : make_calls(request, topology, choice))
     for (const Lane& lane : call.plan.lanes)
       for (const Step& step : lane.steps) {
@@ -71,23 +71,30 @@ TEST(Crossing, ReduceScatterTakesOneSumOfEachBlockOutOfADomain) {
     }
 }
 
-TEST(Crossing, RootedCollectivesEnterOrLeaveEachOtherDomainOnce) {
+void expect_one_crossing(const Topology& topology, int root, int lanes, Algorithm algorithm) {
+  Request request{.collective = Collective::kBroadcast, .count = 101, .root = root};
+  SCOPED_TRACE(describe(request, topology, {.algorithm = algorithm, .lanes = lanes, .reason = {}}));
+  const Crossings down = crossings(request, topology, lanes, algorithm);
+  request.collective = Collective::kReduce;
+  const Crossings up = crossings(request, topology, lanes, algorithm);
+  for (int d = 0; d < topology.domain_count(); ++d) {
+    const bool home = d == topology.domain_of[static_cast<size_t>(root)];
+    const size_t i = static_cast<size_t>(d);
+    EXPECT_EQ(down.into[i], home ? 0 : 101);
+    EXPECT_LE(down.out[i], 101U);
+    EXPECT_EQ(up.out[i], home ? 0 : 101);
+    EXPECT_LE(up.into[i], 101U);
+  }
+}
+
+// By levels and by a chain alike: a broadcast enters each other domain once, a reduce leaves it
+// once.
+TEST(Crossing, RootedCollectivesCrossOnceForEachOtherDomain) {
   for (const Topology& topology : level_layouts())
     for (int root = 0; root < topology.rank_count(); ++root)
-      for (const int lanes : {1, 3}) {
-        Request request{.collective = Collective::kBroadcast, .count = 101, .root = root};
-        const Crossings down = crossings(request, topology, lanes);
-        request.collective = Collective::kReduce;
-        const Crossings up = crossings(request, topology, lanes);
-        for (int d = 0; d < topology.domain_count(); ++d) {
-          const bool home = d == topology.domain_of[static_cast<size_t>(root)];
-          const size_t i = static_cast<size_t>(d);
-          EXPECT_EQ(down.into[i], home ? 0 : 101) << format(topology) << " root " << root;
-          EXPECT_LE(down.out[i], 101U) << format(topology) << " root " << root;
-          EXPECT_EQ(up.out[i], home ? 0 : 101) << format(topology) << " root " << root;
-          EXPECT_LE(up.into[i], 101U) << format(topology) << " root " << root;
-        }
-      }
+      for (const int lanes : {1, 3})
+        for (const Algorithm algorithm : {Algorithm::kHierarchical, Algorithm::kRing})
+          expect_one_crossing(topology, root, lanes, algorithm);
 }
 
 TEST(Crossing, AllReduceCrossesTwiceFewerTimesThanDomains) {

@@ -1,6 +1,6 @@
-// Chain reduce: partial sums run up the ring to the root, piece after piece.
+// Chain reduce: partial sums run up the chain to the root, piece after piece.
 //
-//   first ──> ... ──> root      1 step per lane. Bytes on the wire per rank: size (none from the
+//   last ──> ... ──> root      1 step per lane. Bytes on the wire per rank: size (none from the
 //   root).
 #include "plan/algorithms/ring_order.hpp"
 #include "plan/planners.hpp"
@@ -14,12 +14,12 @@ Plan reduce_ring(const PlanContext& context) {
     const RingPlace chain = chain_place(context.topology, l, context.rank, context.request.root);
     const Range part = lane.share({0, context.request.count});
     Step step{.count = part.count, .source = input(part.offset)};
-    if (chain.position != 1) step.recv_from = chain.previous();
+    if (chain.position < chain.size() - 1) step.recv_from = chain.next();
     if (chain.position == 0) {
       step.target = output(part.offset);
       step.finish = true;
     } else {
-      step.send_to = chain.next();
+      step.send_to = chain.previous();
     }
     lane.add(step);
   }

@@ -25,11 +25,23 @@ RingPlace ring_place(const Topology& topology, int lane, int rank) {
 }
 
 RingPlace chain_place(const Topology& topology, int lane, int rank, int root) {
-  RingPlace place = ring_place(topology, lane, rank);
-  const auto first = std::find(place.order.begin(), place.order.end(), root);
-  const int shift = static_cast<int>(first - place.order.begin());
-  std::rotate(place.order.begin(), first, place.order.end());
-  place.position = (place.position - shift + place.size()) % place.size();
+  RingPlace place;
+  place.order.push_back(root);
+  const int domains = topology.domain_count();
+  const int home = topology.domain_of[static_cast<size_t>(root)];
+  for (int i = 0; i < domains; ++i) {
+    std::vector<int> members = topology.ranks_of((home + i) % domains);
+    if (i == 0) {
+      std::rotate(members.begin(), std::find(members.begin(), members.end(), root), members.end());
+      members.erase(members.begin());
+      if (members.empty()) continue;
+    }
+    const auto first = static_cast<std::ptrdiff_t>(static_cast<size_t>(lane) % members.size());
+    std::rotate(members.begin(), members.begin() + first, members.end());
+    place.order.insert(place.order.end(), members.begin(), members.end());
+  }
+  const auto found = std::find(place.order.begin(), place.order.end(), rank);
+  place.position = static_cast<int>(found - place.order.begin());
   return place;
 }
 

@@ -22,7 +22,7 @@ struct RingPlace {
 };
 
 RingPlace ring_place(const Topology& topology, int lane, int rank);
-// The same ring, begun at `root`: `position` counts from the root.
+// A chain begun at `root`, first through its own domain: `position` counts from the root.
 RingPlace chain_place(const Topology& topology, int lane, int rank, int root);
 
 }  // namespace strait
