@@ -17,8 +17,8 @@ constexpr int64_t kReachEveryNs = 1'000'000'000;
 // What the most demanding plan needs. A link outlives the plan that opens it and serves all later
 // ones, so it never has fewer.
 constexpr uint32_t kSlotsMin = 2;
-// What a loan costs (finding the memory, waiting for it to come back) is as much as copying so many
-// bytes into a slot.
+// Two cores, four ranks: messages of 32 KiB take 0.5 to 0.8 of the time they take through slots,
+// and those of 16 KiB as much between threads and up to 1.2 between processes, who wake each other.
 constexpr size_t kLendsFrom = 32 << 10;
 // A reader that is at work when the link fails is done in a moment, unless its process is stopped.
 constexpr int64_t kReadersWaitMs = 5'000;

@@ -80,11 +80,8 @@ Result<uint64_t> HostExecution::advance() {
   STRAIT_ASSIGN(const uint64_t ran, interpreter_.advance());
   if (ran > 0) return ran;
   // Who was lent something may have failed or left, and no step would see it.
-  for (LentRanges& lane : lent_) {
-    if (lane.all_back()) continue;
-    const Status status = lane.debtor()->link->status();
-    if (!status.ok() && !lane.all_back()) return named(status);
-  }
+  for (LentRanges& lane : lent_)
+    if (!lane.all_back()) STRAIT_TRY(named(lane.loss()));
   return ran;
 }
 

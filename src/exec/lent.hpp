@@ -35,6 +35,15 @@ class LentRanges {
     if (!out_.empty()) take_back();
     return out_.empty();
   }
+  // Why one of them will not come back; ok where none is lost. A reader may give back and leave.
+  Status loss() const {
+    for (const Range& range : out_) {
+      SendLink& link = *range.port->link;
+      const Status status = link.status();
+      if (!status.ok() && !link.returned(range.number)) return status;
+    }
+    return Status();
+  }
   // Where the oldest went to that is still out; null: all is back.
   const SendPort* debtor() const { return out_.empty() ? nullptr : out_.front().port; }
 

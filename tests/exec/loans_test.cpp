@@ -159,6 +159,18 @@ TEST_F(ExecutionLoans, AReaderThatFailsEndsTheWait) {
       << ran.status().message();
 }
 
+// Who has read and left owes nothing, whoever else is still reading.
+TEST_F(ExecutionLoans, AReaderMayLeaveWhenItIsDone) {
+  EXPECT_EQ(advance(2), 2U);
+  ASSERT_FALSE(receivers_.at({2, 0})->recv_slot().bytes.empty());
+  receivers_.at({2, 0})->release();
+  receivers_.at({2, 0}).reset();
+  EXPECT_EQ(advance(2), 0U) << "waits for the other reader";
+  ASSERT_FALSE(receivers_.at({2, 1})->recv_slot().bytes.empty());
+  receivers_.at({2, 1})->release();
+  EXPECT_TRUE(run(2).done());
+}
+
 TEST_F(ExecutionLoans, SmallMessagesAreCopied) {
   senders_.at({0, 1}).lends_from = kCount * sizeof(int) + 1;
   EXPECT_EQ(advance(0), 1U);
