@@ -38,6 +38,7 @@ std::string domain_name(const DomainSettings& settings, const std::string& host,
   if (settings.emulate_domains > 0)
     return fmt::format("emulated-{}", rank / settings.emulate_domains);
   if (!settings.domain.empty()) return "named-" + settings.domain;
+  if (!settings.fabric.empty()) return "nvlink-" + settings.fabric;
   return "host-" + host;
 }
 

@@ -29,10 +29,11 @@ std::string host_identity(const SystemView& view, const std::string& override_te
 struct DomainSettings {
   std::string domain{};         // STRAIT_DOMAIN; empty: unset
   int64_t emulate_domains = 0;  // STRAIT_EMULATE_DOMAINS: ranks per emulated domain; 0: unset
+  std::string fabric{};  // the NVLink domain of the rank's GPU; empty: in none of several hosts
 };
 
-// Emulated domains come first (all ranks agree on that setting), then the given name, then one
-// domain per host. The three kinds of name never collide.
+// Emulated domains come first (all ranks agree on that setting), then the given name, then the
+// NVLink domain, then one domain per host. The four kinds of name never collide.
 std::string domain_name(const DomainSettings& settings, const std::string& host, int rank);
 
 }  // namespace strait

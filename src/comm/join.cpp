@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "comm/bootstrap_levels.hpp"
 #include "comm/member.hpp"
+#include "comm/peer_trial.hpp"
 #include "comm/version.hpp"
 #include "topology/discover.hpp"
 #include "transport/throttle/throttle.hpp"
@@ -23,7 +24,6 @@ namespace {
 constexpr const char* kUplinkPage = "uplink";
 constexpr uint8_t kUnreached = 255;
 constexpr int64_t kReachTurnMs = 500;
-constexpr int64_t kPeerTryMs = 10'000;
 constexpr int64_t kDayMs = 86'400'000;
 
 class Joiner {
@@ -95,8 +95,10 @@ class Joiner {
   Status exchange_members() {
     Member me;
     const std::string host = host_identity(read_system_view(), config_.host_id);
-    me.domain = domain_name({.domain = config_.domain, .emulate_domains = config_.emulate_domains},
-                            host, rank_);
+    STRAIT_ASSIGN(const std::string fabric, fabric_of_gpu());
+    me.domain = domain_name(
+        {.domain = config_.domain, .emulate_domains = config_.emulate_domains, .fabric = fabric},
+        host, rank_);
     if (!terms_.domain.empty()) me.domain = terms_.domain;
     me.device = terms_.device.gpu ? "a GPU" : "a host";
     me.fd_exchange = exchange_->address();
@@ -171,50 +173,24 @@ class Joiner {
     return Status();
   }
 
+  // The NVLink domain of a rank's GPU, where its memory can be handed round in it; else empty.
+  Result<std::string> fabric_of_gpu() const {
+    if (!terms_.device.gpu) return std::string();
+    STRAIT_ASSIGN(const cuda::Driver* driver, cuda::driver());
+    return usable_fabric(*driver, terms_.device.ordinal, rank_);
+  }
+
   // Which GPUs of the domain kernels here can write to, and the other way round: both by trying.
   Result<PeerRings::Terms> try_gpu_peers() {
-    const Secret& secret = bootstrap_->transport_secret();
-    PeerRings::Terms peers{.rank = rank_,
-                           .shelf = nullptr,
-                           .addresses = std::vector<std::string>(members_.size()),
-                           .comm_key = bootstrap_->comm_key(),
-                           .secret = {secret.begin(), secret.end()}};
-    STRAIT_ASSIGN(peers.shelf, exchange_->open_shelf(peers.comm_key, rank_, secret));
-    STRAIT_ASSIGN(const cuda::Driver* driver, cuda::driver());
-    STRAIT_ASSIGN(const cuda::PrimaryContext context,
-                  cuda::PrimaryContext::retain(*driver, terms_.device.ordinal));
-    const PeerRings::Place place{.driver = driver,
-                                 .context = context.get(),
-                                 .device = terms_.device.ordinal,
-                                 .slots = 0,
-                                 .slot_bytes = 0};
-    // What cannot be shared is tried by nobody; the others hear of it at once.
-    auto probe = PeerRings::publish_probe(place, *peers.shelf);
-    STRAIT_ASSIGN(const auto published,
-                  bootstrap_->all_gather(std::vector{std::byte{probe.ok()}}, deadline_));
-    std::vector<std::byte> mine(members_.size());
-    std::string refusal = probe.ok() ? "" : probe.status().message();
-    for (int peer = 0; peer < rank_count_; ++peer) {
-      const auto at = static_cast<size_t>(peer);
-      const bool there = probe.ok() && !published[at].empty() && published[at][0] != std::byte{0};
-      if (peer == rank_ || !there || !parts_.topology.same_domain(peer, rank_)) continue;
-      peers.addresses[at] = members_[at].fd_exchange;
-      const Status status = PeerRings::try_peer(
-          place, peers, peer,
-          Deadline::after_ms(std::min<int64_t>(deadline_.left_ms(), kPeerTryMs)));
-      mine[at] = std::byte{status.ok()};
-      if (!status.ok()) refusal = status.message();
-    }
-    STRAIT_ASSIGN(const auto tried, bootstrap_->all_gather(mine, deadline_));
-    for (size_t peer = 0; peer < members_.size(); ++peer) {
-      const bool both = mine[peer] != std::byte{0} &&
-                        static_cast<size_t>(rank_) < tried[peer].size() &&
-                        tried[peer][static_cast<size_t>(rank_)] != std::byte{0};
-      if (!both) peers.addresses[peer].clear();
-    }
-    if (!refusal.empty())
-      log_info("rank {}: some GPUs of its domain are reached through the host: {}", rank_, refusal);
-    return peers;
+    PeerTrial trial({.rank = rank_,
+                     .device = terms_.device.ordinal,
+                     .members = members_,
+                     .topology = parts_.topology,
+                     .bootstrap = *bootstrap_,
+                     .exchange = *exchange_,
+                     .door = parts_.kin.door,
+                     .deadline = deadline_});
+    return trial.run();
   }
 
   // For every peer the fastest transport that reaches it in both directions: both ends must use the

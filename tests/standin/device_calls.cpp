@@ -29,8 +29,9 @@ int answer(DeviceAttribute attribute) {
     case kSharedBytesPerBlockOptIn:
       return 227 << 10;
     case kVirtualMemory:
-    case kPosixHandles:
       return settings.vmm ? 1 : 0;
+    case kPosixHandles:
+      return settings.vmm && settings.descriptors ? 1 : 0;
     case kFabricHandles:
       return settings.vmm && settings.fabric.there ? 1 : 0;
     default:

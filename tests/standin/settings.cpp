@@ -60,6 +60,7 @@ Settings Settings::from_environment() {
   settings.version = static_cast<int>(number_of("VERSION", settings.version));
   settings.peer = number_of("PEER", 1) != 0;
   settings.vmm = number_of("VMM", 1) != 0;
+  settings.descriptors = number_of("FD", 1) != 0;
   settings.imex = number_of("IMEX", 1) != 0;
   settings.guard = number_of("GUARD", 0) != 0;
   settings.kernel_ms = number_of("KERNEL_MS", settings.kernel_ms);

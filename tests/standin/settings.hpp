@@ -6,6 +6,7 @@
 //   STRAIT_STANDIN_VERSION=13000      of the driver
 //   STRAIT_STANDIN_PEER=1             0: GPUs cannot reach each other's memory
 //   STRAIT_STANDIN_VMM=1              0: no cuMemCreate, legacy IPC only
+//   STRAIT_STANDIN_FD=1               0: no memory is shared by file descriptor
 //   STRAIT_STANDIN_FABRIC=ab12/7/3    NVLink domain: cluster, clique, state (3 when left out)
 //   STRAIT_STANDIN_IMEX=1             0: no IMEX channel, so fabric handles are refused
 //   STRAIT_STANDIN_KERNEL_MS=60000    a kernel that runs longer has hung and fails
@@ -34,6 +35,7 @@ struct Settings {
   int version = 13000;
   bool peer = true;
   bool vmm = true;
+  bool descriptors = true;
   bool imex = true;
   bool guard = false;
   int64_t kernel_ms = 60'000;

@@ -62,6 +62,8 @@ int cuMemCreate(AllocationHandle* handle, size_t bytes, const AllocationProperti
   const bool fabric = (properties->requested_handles & kHandleFabric) != 0;
   if (!fits_device(*properties) || bytes == 0 || bytes % kGranularity != 0 || flags != 0)
     return kInvalidValue;
+  const bool descriptor = (properties->requested_handles & kHandleFileDescriptor) != 0;
+  if (descriptor && !settings.descriptors) return kNotSupported;
   if (fabric && !settings.fabric.there) return kNotSupported;
   if (fabric && !settings.imex) return kNotPermitted;
   BackingRef backing = make_backing(properties->location.id, bytes, properties->requested_handles);

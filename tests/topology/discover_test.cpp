@@ -38,6 +38,15 @@ TEST(DomainName, IsTheGivenNameOnAnyHost) {
   EXPECT_NE(domain_name(settings, "a", 0), domain_name({.domain = "rack-4"}, "a", 0));
 }
 
+TEST(DomainName, IsTheNvlinkDomainOfTheGpu) {
+  const DomainSettings settings{.fabric = "ab12/7"};
+  EXPECT_EQ(domain_name(settings, "a", 0), domain_name(settings, "b", 9));
+  EXPECT_NE(domain_name(settings, "a", 0), domain_name({.fabric = "ab12/8"}, "a", 0));
+  EXPECT_NE(domain_name(settings, "a", 0), domain_name({.domain = "ab12/7"}, "a", 0));
+  EXPECT_EQ(domain_name({.domain = "rack-3", .fabric = "ab12/7"}, "a", 0),
+            domain_name({.domain = "rack-3"}, "a", 0));
+}
+
 TEST(DomainName, EmulatesDomainsByRank) {
   const DomainSettings settings{.domain = "ignored", .emulate_domains = 4};
   EXPECT_EQ(domain_name(settings, "a", 3), "emulated-0");

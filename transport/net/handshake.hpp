@@ -26,7 +26,7 @@ using Hash = std::array<std::byte, kHashBytes>;
 using Nonce = std::array<std::byte, 16>;
 using Note = std::array<std::byte, 32>;
 
-enum class Service : uint16_t { kBootstrap = 1, kLink = 2, kPing = 3 };
+enum class Service : uint16_t { kBootstrap = 1, kLink = 2, kPing = 3, kNotes = 4 };
 
 inline constexpr uint64_t kMagic = 0x0a1a'0d74'6961'7274;  // "trait" and bytes no text begins with
 inline constexpr uint16_t kHandshakeVersion = 1;

@@ -41,12 +41,8 @@ Status GpuEngine::prepare() {
   STRAIT_ASSIGN(last_, cuda::Event::create(driver_, context));
   STRAIT_ASSIGN(captured_last_, cuda::Event::create(driver_, context));
   if (terms_.peers)
-    peers_ = std::make_unique<PeerRings>(std::move(*terms_.peers),
-                                         PeerRings::Place{.driver = &driver_,
-                                                          .context = context,
-                                                          .device = terms_.device,
-                                                          .slots = terms_.slots,
-                                                          .slot_bytes = terms_.slot_bytes});
+    peers_ = std::make_unique<PeerRings>(std::move(*terms_.peers), driver_, context, terms_.device,
+                                         PeerRings::Shape{terms_.slots, terms_.slot_bytes});
   return Status();
 }
 

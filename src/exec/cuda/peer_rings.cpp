@@ -1,7 +1,5 @@
 #include "exec/cuda/peer_rings.hpp"
 
-#include <array>
-
 #include "base/cuda/memory.hpp"
 #include "base/cuda/patience.hpp"
 #include "base/cuda/stream.hpp"
@@ -11,6 +9,7 @@ namespace {
 
 constexpr size_t kStepBytes = size_t{2} << 20;
 constexpr size_t kAlignment = 256;
+constexpr const char* kProbe = "gpu";
 
 size_t aligned(size_t bytes, size_t step) {
   return (bytes + step - 1) / step * step;
@@ -18,11 +17,11 @@ size_t aligned(size_t bytes, size_t step) {
 
 // Where the parts of a ring lie.
 struct Layout {
-  explicit Layout(const PeerRings::Place& place)
-      : slot_stride(aligned(place.slot_bytes, kAlignment)),
-        flagged(place.slots * slot_stride),
-        marks(flagged + aligned(place.slots * kFlaggedStride, kAlignment)),
-        released(marks + aligned(place.slots * sizeof(SlotMark), kAlignment)),
+  explicit Layout(const PeerRings::Shape& shape)
+      : slot_stride(aligned(shape.slot_bytes, kAlignment)),
+        flagged(shape.slots * slot_stride),
+        marks(flagged + aligned(shape.slots * kFlaggedStride, kAlignment)),
+        released(marks + aligned(shape.slots * sizeof(SlotMark), kAlignment)),
         bytes(aligned(released + kAlignment, kStepBytes)) {}
 
   size_t slot_stride;
@@ -32,55 +31,29 @@ struct Layout {
   size_t bytes;
 };
 
-std::string name_of(int source, int lane) {
+std::string ring_name(int source, int lane) {
   return fmt::format("ring from {}, lane {}", source, lane);
-}
-
-Result<cuda::MappedMemory> make_shared(const PeerRings::Place& place, size_t bytes) {
-  STRAIT_ASSIGN(cuda::PhysicalMemory memory,
-                cuda::PhysicalMemory::create(*place.driver, place.context, place.device,
-                                             {.bytes = bytes, .file_descriptor = true}));
-  const std::array devices = {place.device};
-  return cuda::MappedMemory::map(std::move(memory), devices);
-}
-
-Status publish(const cuda::MappedMemory& memory, FdShelf& shelf, const std::string& name,
-               FdUses uses) {
-  STRAIT_ASSIGN(UniqueFd fd, memory.physical().export_fd());
-  return shelf.publish(name, std::move(fd), uses);
-}
-
-Result<cuda::MappedMemory> fetch(const PeerRings::Place& place, const PeerRings::Terms& terms,
-                                 int peer, const std::string& name, size_t bytes, Deadline deadline,
-                                 const std::function<Status()>& stopped = {}) {
-  STRAIT_ASSIGN(const FetchedFd fetched,
-                fetch_fd(terms.addresses[static_cast<size_t>(peer)], terms.comm_key, peer, name,
-                         terms.secret, deadline, stopped));
-  STRAIT_ASSIGN(cuda::PhysicalMemory memory,
-                cuda::PhysicalMemory::import_from(*place.driver, place.context, fetched.fd, bytes));
-  const std::array devices = {place.device};
-  return cuda::MappedMemory::map(std::move(memory), devices);
 }
 
 }  // namespace
 
-DevicePort PeerRings::port(const cuda::MappedMemory& ring, int peer) const {
-  const Layout layout(place_);
-  auto* base = static_cast<unsigned char*>(ring.data());
+DevicePort PeerRings::port(const PeerMemory& ring, int peer) const {
+  const Layout layout(shape_);
+  unsigned char* const base = ring.data();
   return {.slots = base,
           .slot_stride = layout.slot_stride,
           .marks = reinterpret_cast<SlotMark*>(base + layout.marks),
           .released = reinterpret_cast<uint64_t*>(base + layout.released),
           .flagged = base + layout.flagged,
           .flagged_stride = kFlaggedStride,
-          .slot_count = place_.slots,
+          .slot_count = shape_.slots,
           .peer = static_cast<uint32_t>(peer),
           .sequence = 0};
 }
 
 Result<DevicePort> PeerRings::open_receiver(int source, int lane) {
-  const Layout layout(place_);
-  STRAIT_ASSIGN(cuda::MappedMemory ring, make_shared(place_, layout.bytes));
+  const Layout layout(shape_);
+  STRAIT_ASSIGN(PeerMemory ring, PeerMemory::make(place_, layout.bytes));
   {
     // Flags and marks count from 1: nothing may look like a message that came.
     STRAIT_ASSIGN(const cuda::ContextScope scope,
@@ -90,29 +63,40 @@ Result<DevicePort> PeerRings::open_receiver(int source, int lane) {
                           layout.bytes - layout.flagged, stream.get()));
     STRAIT_TRY(cuda::wait_idle(*place_.driver, stream.get(), Deadline::after_ms(60'000)));
   }
-  STRAIT_TRY(publish(ring, *terms_.shelf, name_of(source, lane), FdUses::kOnce));
+  STRAIT_TRY(ring.publish(place_, terms_.shelves, ring_name(source, lane), FdUses::kOnce));
   rings_.push_back(std::move(ring));
   return port(rings_.back(), source);
 }
 
 Result<DevicePort> PeerRings::open_sender(int destination, int lane, Deadline deadline,
                                           const std::function<Status()>& stopped) {
-  const Layout layout(place_);
-  STRAIT_ASSIGN(cuda::MappedMemory ring,
-                fetch(place_, terms_, destination, name_of(terms_.rank, lane), layout.bytes,
-                      deadline, stopped));
+  const Layout layout(shape_);
+  STRAIT_ASSIGN(
+      PeerMemory ring,
+      PeerMemory::fetch(place_, terms_.shelves, destination, way_to(destination),
+                        ring_name(terms_.shelves.rank, lane), layout.bytes, deadline, stopped));
   rings_.push_back(std::move(ring));
   return port(rings_.back(), destination);
 }
 
-Result<cuda::MappedMemory> PeerRings::publish_probe(const Place& place, FdShelf& shelf) {
-  STRAIT_ASSIGN(cuda::MappedMemory probe, make_shared(place, kStepBytes));
-  STRAIT_TRY(publish(probe, shelf, kProbe, FdUses::kMany));
+Result<PeerMemory> PeerRings::publish_probe(const PeerPlace& place, const PeerShelves& shelves) {
+  STRAIT_ASSIGN(PeerMemory probe, PeerMemory::make(place, kStepBytes));
+  STRAIT_TRY(probe.publish(place, shelves, kProbe, FdUses::kMany));
   return probe;
 }
 
-Status PeerRings::try_peer(const Place& place, const Terms& terms, int peer, Deadline deadline) {
-  return fetch(place, terms, peer, kProbe, kStepBytes, deadline).status();
+Result<PeerWay> PeerRings::try_peer(const PeerPlace& place, const PeerShelves& shelves, int peer,
+                                    PeerWays opened, Deadline deadline) {
+  // Of several reasons the last is the one to look at: descriptors do not leave the host.
+  Status why = error(Code::kSystemError, "rank {} cannot share its GPU's memory", peer);
+  for (const PeerWay way :
+       {PeerWay::kFileDescriptor, PeerWay::kFabricHandle, PeerWay::kIpcHandle}) {
+    if (!has(opened, way)) continue;
+    const auto found = PeerMemory::fetch(place, shelves, peer, way, kProbe, kStepBytes, deadline);
+    if (found.ok()) return way;
+    why = found.status();
+  }
+  return why;
 }
 
 }  // namespace strait

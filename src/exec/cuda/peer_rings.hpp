@@ -1,7 +1,7 @@
 // PeerRings: links between GPUs of one domain, turned by kernels on both ends. The ring lies in the
 // receiver's GPU memory; the sender's kernels write into it over NVLink (or PCIe), and nobody else
-// takes part. The receiver makes it and puts it on its shelf; the sender fetches it from there,
-// maps it for its own GPU, and both have a port. Owned by the engine; one thread; never on the hot
+// takes part. The receiver makes it and publishes it; the sender fetches it (peer_memory.hpp), and
+// both have a port. Owned by the engine; one thread; never on the hot
 // path.
 //
 //   | slots | flagged slots | marks | released |      in steps of 2 MiB, as devices map memory
@@ -9,39 +9,31 @@
 
 #include <functional>
 #include <list>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/cuda/mapped_memory.hpp"
-#include "base/fd_exchange.hpp"
 #include "exec/cuda/device_call.hpp"
+#include "exec/cuda/peer_memory.hpp"
 
 namespace strait {
 
 class PeerRings {
  public:
   struct Terms {
-    int rank = 0;
-    std::unique_ptr<FdShelf> shelf;      // of this rank
-    std::vector<std::string> addresses;  // by rank: of its process; empty: not by these rings
-    uint64_t comm_key = 0;
-    std::vector<std::byte> secret;
+    PeerShelves shelves;
+    PeerWays own = 0;           // in which this rank shares
+    std::vector<PeerWay> ways;  // by rank; kNone: not by these rings
   };
-  struct Place {
-    const cuda::Driver* driver;
-    cuda::ContextHandle context;
-    int device;
+  struct Shape {
     uint32_t slots;
     size_t slot_bytes;
   };
 
-  PeerRings(Terms terms, const Place& place) : terms_(std::move(terms)), place_(place) {}
+  PeerRings(Terms terms, const cuda::Driver& driver, cuda::ContextHandle context, int device,
+            const Shape& shape)
+      : terms_(std::move(terms)), place_{&driver, context, device, terms_.own}, shape_(shape) {}
 
-  bool reaches(int peer) const {
-    return static_cast<size_t>(peer) < terms_.addresses.size() &&
-           !terms_.addresses[static_cast<size_t>(peer)].empty();
-  }
+  bool reaches(int peer) const { return way_to(peer) != PeerWay::kNone; }
   // Returns at once; the sender may fetch the ring from then on.
   Result<DevicePort> open_receiver(int source, int lane);
   // Waits until the receiver has made it, or `stopped` has a reason not to.
@@ -49,17 +41,23 @@ class PeerRings {
                                  const std::function<Status()>& stopped);
 
   // ---- Before the first ring: whether memory of the peer's GPU can be used here, by trying.
-  static constexpr const char* kProbe = "gpu";
   // What a peer tries. Keep it until all have.
-  static Result<cuda::MappedMemory> publish_probe(const Place& place, FdShelf& shelf);
-  static Status try_peer(const Place& place, const Terms& terms, int peer, Deadline deadline);
+  static Result<PeerMemory> publish_probe(const PeerPlace& place, const PeerShelves& shelves);
+  // The first way that works of those the peer has opened, or why none does.
+  static Result<PeerWay> try_peer(const PeerPlace& place, const PeerShelves& shelves, int peer,
+                                  PeerWays opened, Deadline deadline);
 
  private:
-  DevicePort port(const cuda::MappedMemory& ring, int peer) const;
+  PeerWay way_to(int peer) const {
+    const auto at = static_cast<size_t>(peer);
+    return at < terms_.ways.size() ? terms_.ways[at] : PeerWay::kNone;
+  }
+  DevicePort port(const PeerMemory& ring, int peer) const;
 
   const Terms terms_;
-  const Place place_;
-  std::list<cuda::MappedMemory> rings_;
+  const PeerPlace place_;
+  const Shape shape_;
+  std::list<PeerMemory> rings_;
 };
 
 }  // namespace strait

@@ -12,17 +12,26 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
+// "%" in the environment stands for the rank.
 perf::Finished run_ranks(const std::string& role, int ranks, const std::string& environment,
                          const std::string& more = "") {
   ncclUniqueId id;
   EXPECT_NCCL(ncclGetUniqueId(&id));
   std::string text = "pids=; ";
-  for (int rank = 0; rank < ranks; ++rank)
-    text += fmt::format("env {} {}/standin/gpu_rank {} {} {} {} {} & pids=\"$pids $!\"; ",
-                        environment, STRAIT_BINARY_DIR, role, ranks, rank, text_of(id), more);
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::string own = environment;
+    if (const size_t at = own.find('%'); at != std::string::npos)
+      own.replace(at, 1, std::to_string(rank));
+    text += fmt::format("env {} {}/standin/gpu_rank {} {} {} {} {} & pids=\"$pids $!\"; ", own,
+                        STRAIT_BINARY_DIR, role, ranks, rank, text_of(id), more);
+  }
   return perf::run_command(text +
                            "bad=0; for pid in $pids; do wait $pid || bad=1; done; exit $bad");
 }
+
+// As of an NVLink domain: each rank on a host of its own, and no file descriptor leaves one.
+constexpr const char* kNvlinkDomain =
+    "STRAIT_HOSTID=host-% STRAIT_STANDIN_FABRIC=ab12/7/3 STRAIT_STANDIN_FD=0";
 
 struct World {
   int ranks;
@@ -55,9 +64,35 @@ TEST_P(GpuProcesses, HaveTheHostsBits) {
 INSTANTIATE_TEST_SUITE_P(Worlds, GpuProcesses,
                          testing::Values(World{2, "0", ""}, World{4, "0", ""}, World{4, "2", ""},
                                          World{3, "1", ""}, World{3, "0", "STRAIT_STANDIN_VMM=0"},
+                                         World{3, "0", kNvlinkDomain},
                                          World{2, "0", "STRAIT_STANDIN_PEER=0"},
                                          World{2, "0", "STRAIT_STANDIN_DEVICES=1"},
                                          World{3, "0", "STRAIT_TRANSPORTS=tcp"}));
+
+// The domain is what NVLink joins, and its ranks write into each other's GPUs.
+TEST(GpuProcess, OfAnNvlinkDomainOfSeveralHostsSharesMemoryByFabricHandles) {
+  const auto found = run_ranks("call", 3, std::string(kNvlinkDomain) + " STRAIT_DEBUG=INFO");
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr("communicator of 3 ranks, 1 domain: 0-2"));
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_THAT(
+        found.output,
+        HasSubstr(fmt::format("rank {} writes into the GPUs of 2 ranks, by fabric handles", rank)));
+}
+
+TEST(GpuProcess, WithoutImexSaysSoAndStaysADomainOfItsHost) {
+  const auto found =
+      run_ranks("call", 2, std::string(kNvlinkDomain) + " STRAIT_STANDIN_IMEX=0 STRAIT_DEBUG=INFO");
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr("start nvidia-imex on every host of the domain"));
+  EXPECT_THAT(found.output, HasSubstr("communicator of 2 ranks, 2 domains: 0 | 1"));
+}
+
+TEST(GpuProcess, WithoutMemoryToMapSharesItByIpcHandles) {
+  const auto found = run_ranks("call", 2, "STRAIT_STANDIN_VMM=0 STRAIT_DEBUG=INFO");
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr("rank 0 writes into the GPUs of 1 ranks, by IPC handles"));
+}
 
 TEST(GpuProcess, CapturesAndReplays) {
   for (const char* domains : {"0", "1"}) {

@@ -1,0 +1,116 @@
+#include "exec/cuda/peer_memory.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "base/cuda/device.hpp"
+
+namespace strait {
+namespace {
+
+// A handle as the bytes of a note.
+template <class Handle>
+std::span<const std::byte> bytes_of(const Handle& handle) {
+  static_assert(sizeof(Handle) <= net::kNoteBytesMax);
+  return std::as_bytes(std::span(&handle, 1));
+}
+
+template <class Handle>
+Result<Handle> ask_handle(const PeerShelves& shelves, int peer, const std::string& name,
+                          Deadline deadline, const std::function<Status()>& stopped) {
+  STRAIT_ASSIGN(const auto bytes, net::ask_note({.board = shelves.boards[static_cast<size_t>(peer)],
+                                                 .key = shelves.comm_key,
+                                                 .rank = peer,
+                                                 .from = shelves.rank,
+                                                 .name = name},
+                                                shelves.secret, deadline, stopped));
+  if (bytes.size() != sizeof(Handle))
+    return error(Code::kRemoteError,
+                 "rank {} shares its GPU's memory in another way than asked for", peer);
+  Handle handle;
+  std::memcpy(&handle, bytes.data(), sizeof handle);
+  return handle;
+}
+
+Result<cuda::PhysicalMemory> import(const PeerPlace& place, const PeerShelves& shelves, int peer,
+                                    PeerWay way, const std::string& name, size_t bytes,
+                                    Deadline deadline, const std::function<Status()>& stopped) {
+  if (way == PeerWay::kFabricHandle) {
+    STRAIT_ASSIGN(const auto handle,
+                  ask_handle<cuda::FabricHandle>(shelves, peer, name, deadline, stopped));
+    return cuda::PhysicalMemory::import_from(*place.driver, place.context, handle, bytes);
+  }
+  STRAIT_ASSIGN(const FetchedFd fetched,
+                fetch_fd(shelves.exchanges[static_cast<size_t>(peer)], shelves.comm_key, peer, name,
+                         shelves.secret, deadline, stopped));
+  return cuda::PhysicalMemory::import_from(*place.driver, place.context, fetched.fd, bytes);
+}
+
+}  // namespace
+
+Result<PeerWays> ways_of(const cuda::Driver& driver, cuda::ContextHandle context, int device) {
+  STRAIT_ASSIGN(const cuda::DeviceFacts facts, cuda::device_facts(driver, device));
+  if (!facts.virtual_memory) return bit_of(PeerWay::kIpcHandle);
+  PeerWays ways = facts.file_descriptors ? bit_of(PeerWay::kFileDescriptor) : PeerWays{0};
+  if (facts.fabric_handles && cuda::try_fabric(driver, context, device).ok())
+    ways |= bit_of(PeerWay::kFabricHandle);
+  return ways;
+}
+
+Result<PeerMemory> PeerMemory::make(const PeerPlace& place, size_t bytes) {
+  PeerMemory made;
+  if (has(place.ways, PeerWay::kIpcHandle)) {
+    STRAIT_ASSIGN(made.plain_, cuda::DeviceMemory::allocate(*place.driver, place.context, bytes,
+                                                            "a ring for peers"));
+    return made;
+  }
+  STRAIT_ASSIGN(
+      cuda::PhysicalMemory memory,
+      cuda::PhysicalMemory::create(*place.driver, place.context, place.device,
+                                   {.bytes = bytes,
+                                    .file_descriptor = has(place.ways, PeerWay::kFileDescriptor),
+                                    .fabric = has(place.ways, PeerWay::kFabricHandle)}));
+  const std::array devices = {place.device};
+  STRAIT_ASSIGN(made.mapped_, cuda::MappedMemory::map(std::move(memory), devices));
+  return made;
+}
+
+Status PeerMemory::publish(const PeerPlace& place, const PeerShelves& shelves,
+                           const std::string& name, FdUses uses) const {
+  if (has(place.ways, PeerWay::kIpcHandle)) {
+    STRAIT_ASSIGN(const cuda::IpcExport exported,
+                  cuda::export_ipc(*place.driver, place.context, plain_.pointer()));
+    shelves.board->put(name, bytes_of(exported));
+  }
+  if (has(place.ways, PeerWay::kFabricHandle)) {
+    STRAIT_ASSIGN(const cuda::FabricHandle handle, mapped_.physical().export_fabric());
+    shelves.board->put(name, bytes_of(handle));
+  }
+  if (!has(place.ways, PeerWay::kFileDescriptor)) return Status();
+  STRAIT_ASSIGN(UniqueFd fd, mapped_.physical().export_fd());
+  return shelves.shelf->publish(name, std::move(fd), uses);
+}
+
+Result<PeerMemory> PeerMemory::fetch(const PeerPlace& place, const PeerShelves& shelves, int peer,
+                                     PeerWay way, const std::string& name, size_t bytes,
+                                     Deadline deadline, const std::function<Status()>& stopped) {
+  PeerMemory found;
+  if (way == PeerWay::kIpcHandle) {
+    STRAIT_ASSIGN(const auto exported,
+                  ask_handle<cuda::IpcExport>(shelves, peer, name, deadline, stopped));
+    STRAIT_ASSIGN(found.opened_, cuda::IpcMemory::open(*place.driver, place.context, exported));
+    return found;
+  }
+  STRAIT_ASSIGN(cuda::PhysicalMemory memory,
+                import(place, shelves, peer, way, name, bytes, deadline, stopped));
+  const std::array devices = {place.device};
+  STRAIT_ASSIGN(found.mapped_, cuda::MappedMemory::map(std::move(memory), devices));
+  return found;
+}
+
+cuda::DevicePointer PeerMemory::pointer() const {
+  if (mapped_.bytes() > 0) return mapped_.pointer();
+  return plain_.bytes() > 0 ? plain_.pointer() : opened_.pointer();
+}
+
+}  // namespace strait
