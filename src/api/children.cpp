@@ -65,6 +65,10 @@ int band_for(const Handle& parent, int64_t share) {
   return share == 1 && parent.comm->failure().ok() ? parent.comm->parts().station->take_band() : 0;
 }
 
+std::string name_of(const Communicator& comm) {
+  return fmt::format("rank {}", comm.rank());
+}
+
 // Whoever waits for this rank hears of it when the parent is aborted or the time is over: there is
 // nobody yet who could tell.
 void tell_nobody(const Status&) {}
@@ -72,11 +76,17 @@ void tell_nobody(const Status&) {}
 Status split(ncclComm_t comm, int color, int key, ncclComm_t* out, const ncclConfig_t* options) {
   STRAIT_TRY(check_out(out));
   STRAIT_ASSIGN(const auto parent, find_parent(comm, false));
+  const auto read = child_config(*parent->comm, options);
+  Status wrong = read.status();
   if (color < NCCL_SPLIT_NOCOLOR)
-    return error(Code::kInvalidArgument,
-                 "color {} is negative: give 0 or more, or NCCL_SPLIT_NOCOLOR", color);
-  STRAIT_ASSIGN(const Config config, child_config(*parent->comm, options));
+    wrong = error(Code::kInvalidArgument,
+                  "color {} is negative: give 0 or more, or NCCL_SPLIT_NOCOLOR", color);
+  const Config config = read.ok() ? *read : parent->comm->config();
   ChildTerms terms = terms_of(parent, "split", config);
+  if (!wrong.ok()) {
+    refuse_split(terms, wrong.at(name_of(*parent->comm)));
+    return wrong;
+  }
   terms.band = band_for(*parent, parent->comm->config().split_share);
   return submit({.out = out,
                  .config = config,
@@ -127,8 +137,13 @@ Status shrink(ncclComm_t comm, const int* excluded, int excluded_count, ncclComm
   std::vector<int> list(excluded, excluded + excluded_count);
   std::ranges::sort(list);
   STRAIT_ASSIGN(const std::vector<int> ranks, survivors(*parent->comm, list));
-  STRAIT_ASSIGN(const Config config, child_config(*parent->comm, options));
+  const auto read = child_config(*parent->comm, options);
+  const Config config = read.ok() ? *read : parent->comm->config();
   ChildTerms terms = terms_of(parent, shrink_purpose(list), config);
+  if (!read.ok()) {
+    refuse_shrink(terms, ranks, read.status().at(name_of(*parent->comm)));
+    return read.status();
+  }
   if (!abort) terms.band = band_for(*parent, parent->comm->config().shrink_share);
   return submit({.out = out,
                  .config = config,
@@ -178,11 +193,16 @@ Status grow_old(ncclComm_t comm, int rank_count, const ncclUniqueId* id_bytes, i
                    "uniqueId is not the one of this communicator's next ncclCommGrow: get it from "
                    "ncclCommGetUniqueId, for one call each");
   }
-  STRAIT_ASSIGN(const Config config, child_config(old, options));
+  const auto read = child_config(old, options);
+  const Config config = read.ok() ? *read : old.config();
   const ChildTerms terms = terms_of(parent, "grow", config);
   {
     std::lock_guard lock(parent->mutex);
     parent->grow_purpose.clear();
+  }
+  if (!read.ok()) {
+    refuse_grow(terms, rank_count, read.status().at(name_of(old)));
+    return read.status();
   }
   return submit({.out = out,
                  .config = config,

@@ -111,6 +111,21 @@ class Child {
   const int rank_;
 };
 
+std::vector<int> all_ranks_of(const Communicator& parent) {
+  std::vector<int> all(static_cast<size_t>(parent.rank_count()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+Meeting growing(const ChildTerms& terms, int rank_count) {
+  const Communicator& parent = *terms.parent;
+  return {.id = grow_id(parent, terms.purpose),
+          .rank = parent.rank(),
+          .rank_count = rank_count,
+          .host = parent.rank() == 0 ? parent.parts().kin.door : nullptr,
+          .stop = terms.stop};
+}
+
 Wish make_wish(const ChildTerms& terms, int color, int key) {
   return {.color = color,
           .key = key,
@@ -156,8 +171,7 @@ Status check_settings(const std::vector<Wish>& wishes, const std::vector<int>& r
 
 Result<std::shared_ptr<Communicator>> split(const ChildTerms& terms, int color, int key) {
   const Communicator& parent = *terms.parent;
-  std::vector<int> everyone(static_cast<size_t>(parent.rank_count()));
-  std::iota(everyone.begin(), everyone.end(), 0);
+  const std::vector<int> everyone = all_ranks_of(parent);
   const Child all(terms, everyone, terms.purpose);
   STRAIT_ASSIGN(const std::vector<Wish> wishes,
                 exchange(all.meeting(), parent.config(), make_wish(terms, color, key)));
@@ -192,15 +206,22 @@ UniqueId grow_id(const Communicator& parent, const std::string& purpose) {
 }
 
 Result<std::shared_ptr<Communicator>> grow(const ChildTerms& terms, int rank_count) {
-  const Communicator& parent = *terms.parent;
-  return join({.meeting = {.id = grow_id(parent, terms.purpose),
-                           .rank = parent.rank(),
-                           .rank_count = rank_count,
-                           .host = parent.rank() == 0 ? parent.parts().kin.door : nullptr,
-                           .stop = terms.stop},
+  return join({.meeting = growing(terms, rank_count),
                .config = terms.config,
-               .device = parent.device(),
+               .device = terms.parent->device(),
                .progress = terms.progress});
+}
+
+void refuse_split(const ChildTerms& terms, const Status& why) {
+  report_failure(Child(terms, all_ranks_of(*terms.parent), terms.purpose).meeting(), why);
+}
+
+void refuse_shrink(const ChildTerms& terms, const std::vector<int>& ranks, const Status& why) {
+  report_failure(Child(terms, ranks, terms.purpose).meeting(), why);
+}
+
+void refuse_grow(const ChildTerms& terms, int rank_count, const Status& why) {
+  report_failure(growing(terms, rank_count), why);
 }
 
 std::string shrink_purpose(const std::vector<int>& excluded) {

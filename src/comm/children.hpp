@@ -36,6 +36,12 @@ Result<std::shared_ptr<Communicator>> split(const ChildTerms& terms, int color, 
 Result<std::shared_ptr<Communicator>> shrink(const ChildTerms& terms,
                                              const std::vector<int>& ranks);
 
+// In place of these, by a rank that takes no part: those who wait for it learn why. Waits for them
+// a moment.
+void refuse_split(const ChildTerms& terms, const Status& why);
+void refuse_shrink(const ChildTerms& terms, const std::vector<int>& ranks, const Status& why);
+void refuse_grow(const ChildTerms& terms, int rank_count, const Status& why);
+
 // The id by which further ranks come to a growing parent; they pass it to join().
 UniqueId grow_id(const Communicator& parent, const std::string& purpose);
 Result<std::shared_ptr<Communicator>> grow(const ChildTerms& terms, int rank_count);
