@@ -26,13 +26,20 @@ bool continues(const Step& step, const Place& sum, uint64_t count) {
          !receives_coded(step);
 }
 
-// The number of steps from `begin` on that form one sum, or 0.
+// Takes the sum up to here out of scratch, adding what has to be decoded first.
+bool adds_coded(const Step& step, const Place& sum, uint64_t count) {
+  return step.source == sum && step.count == count && receives_coded(step) && !step.addend;
+}
+
+// The number of steps from `begin` on that form one sum, or that part of a sum which comes before a
+// coded contribution; or 0.
 size_t run_length(const Lane& lane, size_t begin) {
   const Step& first = lane.steps[begin];
   if (!starts(first)) return 0;
   std::vector<int> peers = {first.recv_from};
   for (size_t i = begin + 1; i < lane.steps.size(); ++i) {
     const Step& step = lane.steps[i];
+    if (adds_coded(step, *first.target, first.count)) return i - begin;
     if (!continues(step, *first.target, first.count)) return 0;
     // One message of a link at a time: a second could not arrive while the first keeps its slot.
     if (step.recv_from != kNoPeer && std::ranges::find(peers, step.recv_from) != peers.end())
@@ -55,12 +62,16 @@ std::vector<SumRole> find_sums(const Lane& lane) {
     roles[i + length - 1] = SumRole::kLast;
     i += length - 1;
   }
-  // A folded sum never reaches scratch: if any other step reads it there, nothing is folded.
+  // The parts of a folded sum never reach scratch: if any other step reads one there, nothing is
+  // folded.
+  bool in_scratch = true;
   for (size_t i = 0; i < lane.steps.size(); ++i) {
     const Step& step = lane.steps[i];
     const bool reads = is_scratch(step.source) || is_scratch(step.addend);
-    const bool foreign = roles[i] == SumRole::kAlone && reads;
-    if (foreign) return std::vector<SumRole>(lane.steps.size(), SumRole::kAlone);
+    if (roles[i] == SumRole::kAlone && reads && !in_scratch)
+      return std::vector<SumRole>(lane.steps.size(), SumRole::kAlone);
+    if (roles[i] == SumRole::kPart) in_scratch = false;
+    if (roles[i] != SumRole::kPart && is_scratch(step.target)) in_scratch = true;
   }
   return roles;
 }

@@ -6,6 +6,9 @@
 //     scratch = a;  scratch += b;  ...;  target = scratch + z     becomes     target = a + b + ...
 //     + z
 //
+// What has to be decoded is added by itself, as it leaves the codec; the contributions before it
+// are still one pass, into scratch.
+//
 // Messages stay in their slots until the last step, one per link; so a run is folded only on links
 // with a slot to spare.
 #pragma once
