@@ -81,6 +81,7 @@ class Child {
     parts.rank = rank_;
     parts.device = parent_.device();
     parts.config = terms_.config;
+    parts.config.device = parent_.config().device;
     parts.station = from.station;
     parts.band = band;
     parts.progress = terms_.progress;

@@ -45,6 +45,8 @@ class Joiner {
     parts_.rank = rank_;
     parts_.device = terms_.device;
     parts_.config = config_;
+    parts_.config.device =
+        terms_.device.gpu ? "gpu" : "host";  // what was asked for, as it was found
     parts_.station = station_;
     parts_.kin.secret = bootstrap_->transport_secret();
     parts_.progress = terms_.progress;

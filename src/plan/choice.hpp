@@ -26,6 +26,7 @@ struct Choice {
 // Depends on its arguments only. Where the collective has no such algorithm as the setting asks
 // for, the choice is made as for auto and the reason says so; a setting that is no algorithm at all
 // is an error. The request's own limits come after the setting's, and may insist.
+// `config.device` is "gpu" where the ranks are on GPUs; anything else stands for hosts.
 Result<Choice> choose(const Request& request, const Topology& topology, const Config& config);
 
 // The plan of one rank. Pure: any rank can make any rank's plan.

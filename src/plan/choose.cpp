@@ -10,6 +10,8 @@ namespace {
 // memory each, per lane. Beyond this many the memory and the number of waits outweigh the saved
 // hops.
 constexpr int kDirectRanksMax = 16;
+// On GPUs memory is plenty and nobody wakes anybody: all of an NVLink domain.
+constexpr int kDirectGpusMax = 72;
 // Up to here the time of an all-reduce is the number of hops and wake-ups, not bytes: one hop wins.
 constexpr uint64_t kOneShotBytesMax = 16 << 10;
 // The same between domains, where every rank's copy crosses the narrow link.
@@ -26,6 +28,12 @@ constexpr uint64_t kChainBytesPerHop = 64 << 10;
 constexpr uint64_t kRingBytesPerRank = 4 << 10;
 // More lanes overlap one lane's waiting with another's work; beyond four they only cost links.
 constexpr int kAutoLanesMax = 4;
+// On GPUs a lane is a block, and one multiprocessor moves some 25 GB/s: inside a domain as many as
+// fill NVLink, between domains as few as fill a NIC per GPU and leave the others to the program;
+// and no more than so many links, each with a ring of 2 MiB.
+constexpr int kGpuLanesInside = 16;
+constexpr int kGpuLanesBetween = 8;
+constexpr int kGpuLinksMax = 288;
 // Whatever a program asks for: as many as STRAIT_LANES takes.
 constexpr int kLanesMax = 32;
 // Messages of more lanes should not fall below this: a wake-up costs about as much as moving it.
@@ -47,19 +55,20 @@ struct Case {
   int largest_domain = 0;
   int smallest_domain = 0;
   uint64_t bytes;  // of the larger buffer: count * ranks for gathers and scatters
+  bool on_gpus = false;
 
-  bool direct_fits() const { return ranks <= kDirectRanksMax; }
-  bool levels_fit() const {
-    return largest_domain <= kDirectRanksMax && domains <= kDirectRanksMax;
-  }
+  int direct_max() const { return on_gpus ? kDirectGpusMax : kDirectRanksMax; }
+  bool direct_fits() const { return ranks <= direct_max(); }
+  bool levels_fit() const { return largest_domain <= direct_max() && domains <= kDirectRanksMax; }
 };
 
-Case make_case(const Request& request, const Topology& topology) {
+Case make_case(const Request& request, const Topology& topology, bool on_gpus) {
   Case it{.request = request,
           .topology = topology,
           .ranks = topology.rank_count(),
           .domains = topology.domain_count(),
-          .bytes = request.count * size_of(request.type)};
+          .bytes = request.count * size_of(request.type),
+          .on_gpus = on_gpus};
   std::vector<int> sizes(static_cast<size_t>(it.domains));
   for (const int domain : topology.domain_of) ++sizes[static_cast<size_t>(domain)];
   it.largest_domain = *std::max_element(sizes.begin(), sizes.end());
@@ -161,6 +170,14 @@ int block_count(const Case& it, Algorithm algorithm) {
   }
 }
 
+int auto_lanes_max(const Case& it, Algorithm algorithm) {
+  if (!it.on_gpus) return kAutoLanesMax;
+  const int most = it.domains > 1 ? kGpuLanesBetween : kGpuLanesInside;
+  if (algorithm == Algorithm::kRing || algorithm == Algorithm::kTree) return most;
+  const int peers = std::max(1, (it.domains > 1 ? it.largest_domain : it.ranks) - 1);
+  return std::clamp(kGpuLinksMax / peers, std::min(kAutoLanesMax, most), most);
+}
+
 // Bounds of the call come before those of the communicator; the setting LANES is exact.
 int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
   if (algorithm == Algorithm::kPointToPoint) return 1;
@@ -170,8 +187,8 @@ int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
   const int64_t high = limits.lanes_max > 0 ? limits.lanes_max : config.lanes_max;
   const uint64_t block_bytes = it.request.count * size_of(it.request.type) /
                                static_cast<uint64_t>(block_count(it, algorithm));
-  const auto lanes = static_cast<int64_t>(
-      std::clamp<uint64_t>(block_bytes / kPieceBytesMin, 1, uint64_t{kAutoLanesMax}));
+  const auto lanes = static_cast<int64_t>(std::clamp<uint64_t>(
+      block_bytes / kPieceBytesMin, 1, static_cast<uint64_t>(auto_lanes_max(it, algorithm))));
   const int64_t most = high > 0 ? std::min<int64_t>(high, kLanesMax) : kLanesMax;
   return static_cast<int>(std::min(std::max(lanes, low), most));
 }
@@ -238,7 +255,7 @@ Result<Choice> choose(const Request& request, const Topology& topology, const Co
   if (topology.rank_count() == 0)
     return error(Code::kInvalidArgument, "{}: a topology without ranks has no plan",
                  name_of(request.collective));
-  const Case it = make_case(request, topology);
+  const Case it = make_case(request, topology, config.device == "gpu");
   const Preference preference = prefer(it);
   Choice choice;
   choice.algorithm = preference.algorithm;

@@ -36,6 +36,34 @@ TEST(Choose, AllReduceBetweenDomainsIsHierarchicalUnlessTiny) {
   }
 }
 
+// A lane is a block there: many fill NVLink, few serve a NIC.
+TEST(Choose, GpusHaveMoreLanesInsideThanBetweenDomains) {
+  Config gpu;
+  gpu.device = "gpu";
+  const Request large = all_reduce(256 << 20);
+  EXPECT_EQ(choice_of(large, Topology::flat(8)).lanes, 4);
+  EXPECT_EQ(choice_of(large, Topology::flat(8), gpu).lanes, 16);
+  EXPECT_EQ(choice_of(large, layout("4+4"), gpu).lanes, 8);
+  EXPECT_EQ(choice_of(all_reduce(1 << 20), Topology::flat(8), gpu).lanes, 4);
+  gpu.lanes_max = 3;
+  EXPECT_EQ(choice_of(large, Topology::flat(8), gpu).lanes, 3);
+}
+
+// All of an NVL72 domain reach each other in one hop.
+TEST(Choose, GpusOfAnNvlinkDomainGoDirect) {
+  Config gpu;
+  gpu.device = "gpu";
+  const Choice inside = choice_of(all_reduce(256 << 20), Topology::flat(72), gpu);
+  EXPECT_EQ(inside.algorithm, Algorithm::kTwoShot);
+  EXPECT_EQ(inside.lanes, 4);
+  EXPECT_EQ(choice_of(all_reduce(8 << 10), Topology::flat(72), gpu).algorithm, Algorithm::kOneShot);
+  const Choice between =
+      choice_of(all_reduce(256 << 20), synthetic("2 racks x 72 ranks").value(), gpu);
+  EXPECT_EQ(between.algorithm, Algorithm::kHierarchical);
+  EXPECT_EQ(between.lanes, 4);
+  EXPECT_EQ(choice_of(all_reduce(64 << 20), Topology::flat(73), gpu).algorithm, Algorithm::kRing);
+}
+
 TEST(Choose, ManyRanksOpenFewLinks) {
   const Topology many = Topology::flat(200);
   EXPECT_EQ(choice_of(all_reduce(1 << 10), many).algorithm, Algorithm::kTree);
