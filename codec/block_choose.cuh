@@ -123,8 +123,12 @@ __device__ __forceinline__ uint32_t symbols_of(const ExponentRows& e, uint32_t t
 // The codes of a row behind each other; their length, and 1 << 16 for each escape, are returned.
 __device__ __forceinline__ uint32_t join_codes(const uint2* codes, uint32_t symbols,
                                                uint32_t& bits) {
-  const uint2 a = codes[byte_of(symbols, 0)], b = codes[byte_of(symbols, 1)];
-  const uint2 c = codes[byte_of(symbols, 2)], d = codes[byte_of(symbols, 3)];
+  const uint32_t eights = symbols << 3;  // of a code's bytes
+  const auto code = [&](uint32_t k) {
+    return *reinterpret_cast<const uint2*>(reinterpret_cast<const std::byte*>(codes) +
+                                           permute(eights, 0, 0x4440 + k));
+  };
+  const uint2 a = code(0), b = code(1), c = code(2), d = code(3);
   const uint32_t two = a.y + b.y, three = two + c.y;
   // Shifts look at the lowest five bits alone.
   bits = a.x | __funnelshift_l(0, b.x, a.y) | __funnelshift_l(0, c.x, two) |

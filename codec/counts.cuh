@@ -22,6 +22,15 @@ struct Counters {
       high += static_cast<uint32_t>(one >> 32);
     }
   }
+  // The same of four bytes of at most 16, times four.
+  __device__ __forceinline__ void add_fourfold(uint32_t bins) {
+#pragma unroll
+    for (uint32_t k = 0; k < 4; ++k) {
+      const uint64_t one = shifted_one(__byte_perm(bins, 0, 0x4440 + k));
+      low += static_cast<uint32_t>(one);
+      high += static_cast<uint32_t>(one >> 32);
+    }
+  }
   __device__ __forceinline__ void add_to(uint32_t (&bytes)[4]) const {
     bytes[0] += low & 0x0F0F0F0Fu;
     bytes[1] += low >> 4 & 0x0F0F0F0Fu;
@@ -38,13 +47,19 @@ struct BinCounts {
   uint32_t halves[8];
 };
 
+// kClamped: no bin exceeds 16.
+template <bool kClamped = false>
 __device__ __forceinline__ BinCounts count_bins(const uint32_t (&bins)[kBlockRows]) {
   uint32_t bytes[4] = {};
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; r += 2) {
     Counters counters;
-    counters.add(bins[r]);
-    counters.add(bins[r + 1]);
+#pragma unroll
+    for (int both = r; both < r + 2; ++both)
+      if constexpr (kClamped)
+        counters.add_fourfold(bins[both] << 2);
+      else
+        counters.add(bins[both]);
     counters.add_to(bytes);
   }
   BinCounts counts;
@@ -180,9 +195,10 @@ struct Inside {
 };
 
 // The cheapest window among n exponents of at most eight bits, as the host's cheapest_window: there
-// the widths are compared one by one, here all places at once.
-__device__ __forceinline__ Window narrow_window(const WindowLane& mine, const Inside& inside,
-                                                uint32_t exponent_bits, uint32_t n) {
+// the widths are compared one by one, here all places at once. Its bytes << 8, width << 4, first
+// bin; whether plain exponents are cheaper is not asked.
+__device__ __forceinline__ uint32_t narrow_key(const WindowLane& mine, const Inside& inside,
+                                               uint32_t exponent_bits, uint32_t n) {
   const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
   const uint32_t outside = n - inside.window, others = n - inside.bin;
   const uint32_t wide =
@@ -191,7 +207,13 @@ __device__ __forceinline__ Window narrow_window(const WindowLane& mine, const In
   const uint32_t one = others > kMaxEscapeBytes || lane >= kBins
                            ? ~0u
                            : (plane_bytes + others) << 8 | 1u << 4 | lane;
-  const uint32_t key = warp_min(min(wide, one)), bytes = key >> 8, width = key >> 4 & 15;
+  return warp_min(min(wide, one));
+}
+__device__ __forceinline__ Window narrow_window(const WindowLane& mine, const Inside& inside,
+                                                uint32_t exponent_bits, uint32_t n) {
+  const auto plane_bytes = static_cast<uint32_t>(bit_bytes(n));
+  const uint32_t key = narrow_key(mine, inside, exponent_bits, n);
+  const uint32_t bytes = key >> 8, width = key >> 4 & 15;
   if (bytes > exponent_bits * plane_bytes) return {static_cast<uint8_t>(exponent_bits), 0, 0};
   return {static_cast<uint8_t>(width), static_cast<uint8_t>(key & 15), bytes - width * plane_bytes};
 }
@@ -280,12 +302,23 @@ __device__ __forceinline__ uint32_t take_bin(BinCounts& counts, uint32_t bin) {
   return taken;
 }
 
+// The table that codes so many exponents best: those in bins 0 to 14, zeros, and others.
+__device__ __forceinline__ TableChoice cheapest_table(const EncodeTables& tables, BinCounts counts,
+                                                      uint32_t zeros, uint32_t others) {
+  counts.halves[7] = (counts.halves[7] & 0xFFFF) | zeros << 16;  // bin 15
+  const uint32_t lane = device::lane_id();
+  const uint32_t prices[4] = {tables.price[0][lane], tables.price[1][lane], tables.price[2][lane],
+                              tables.price[3][lane]};
+  const uint32_t cost = weigh(counts, prices) + others * tables.other_price[lane];
+  const uint32_t key = warp_min(cost << 5 | lane);
+  return {key & 31, key >> 5, zeros != 0};
+}
+
 // As the host's choose_table.
 __device__ __forceinline__ TableChoice choose_table(const EncodeTables& tables,
                                                     const ExponentBytes& e, bool zero_is_below,
                                                     const WindowChoice& found) {
   BinCounts counts = found.counts;
-  take_bin(counts, kBins);
   uint32_t zeros = 0, counted = found.counted;
   const uint32_t zero_bin = static_cast<uint32_t>(found.top) & 255;
   if (zero_bin < kBins) {
@@ -295,14 +328,8 @@ __device__ __forceinline__ TableChoice choose_table(const EncodeTables& tables,
   } else if (!zero_is_below && counted < kBlockValues) {
     zeros = count_zeros(e, kBlockValues);
   }
-  counts.halves[7] |= zeros << 16;  // bin 15
-  const uint32_t lane = device::lane_id();
-  const uint32_t prices[4] = {tables.price[0][lane], tables.price[1][lane], tables.price[2][lane],
-                              tables.price[3][lane]};
-  const uint32_t others = static_cast<uint32_t>(kBlockValues) - counted - zeros;
-  const uint32_t cost = weigh(counts, prices) + others * tables.other_price[lane];
-  const uint32_t key = warp_min(cost << 5 | lane);
-  return {key & 31, key >> 5, zeros != 0};
+  return cheapest_table(tables, counts, zeros,
+                        static_cast<uint32_t>(kBlockValues) - counted - zeros);
 }
 
 }  // namespace strait::codec::gpu

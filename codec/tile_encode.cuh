@@ -11,6 +11,7 @@
 
 #include "codec/block_put.cuh"
 #include "codec/team.cuh"
+#include "codec/usual_table.cuh"
 #include "codec/usual_write.cuh"
 
 namespace strait::codec::gpu {
@@ -121,14 +122,18 @@ class TileEncoder {
     constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
     Block<Cut::kBytes> values;
     source.template read<true>(first, kCount, values);
-    if constexpr (kHasUsual<Cut> && !Encoder::kDense) {
-      UsualWriter<Cut> usual;
+    if constexpr (kHasUsual<Cut>) {
+      std::conditional_t<Encoder::kDense, UsualTableWriter<Cut>, UsualWriter<Cut>> usual;
       if (usual.choose(encoder_.tables, values)) {
-        const Shares shares = share(usual.plane_bytes() | usual.list_bytes() << 16, 0);
+        const Shares shares =
+            share(usual.plane_bytes() | usual.list_bytes() << 16, usual.stream_bits());
         if (!fits(shares)) return false;
         const BlockPlace place = place_of(shares);
         if (device::lane_id() == block) record_ = usual.record();
         usual.put(encoder_.tables, values, place.planes, place.list);
+        if constexpr (Encoder::kDense)
+          usual.append(scratch_.exponents + device::lane_id() * kExponentStride,
+                       position_ + (shares.bits_before & 0xFFFF));
         any_ = true;
         use(shares);
         return true;

@@ -2,8 +2,9 @@
 """Counts the instructions of the kernels' bulk loops, where there is no GPU to time them.
 
 A loop is found by what it must do: instructions that it has to pass, so and so often. Of all ways
-around a loop that do, the shortest is counted, each instruction once, predicated ones too. A warp
-issues that many for a block of 512 values (codec), or for 16 bytes of each thread (collectives).
+around a loop that do, the shortest is counted, each instruction once, predicated ones too; a way
+that spills is none. A warp issues that many for a block of 512 values (codec), or for 16 bytes of
+each thread (collectives).
 
 usage: bulk_instructions.py BUILD_FOLDER
 STRAIT_CUOBJDUMP names cuobjdump where it is neither on PATH nor with the toolkit; the Python
@@ -68,7 +69,8 @@ def disassemble(cuobjdump, image, kernel, architecture):
 
 
 def successors(code):
-    """For each instruction the numbers of those that may follow; calls are taken to return."""
+    """For each instruction the numbers of those that may follow. Calls are taken to return, and
+    what spills to lead nowhere."""
     place = {address: number for number, (address, _) in enumerate(code)}
     follow = []
     for number, (_, text) in enumerate(code):
@@ -81,6 +83,8 @@ def successors(code):
             after = [place[int(target.group(1), 16)]]
             if conditional or re.search(r"\b!?U?P\d|\bUR\d", rest):
                 after.append(number + 1)
+        elif name.startswith(("LDL", "STL")):
+            after = []
         elif name.startswith(("EXIT", "RET", "BRX", "BPT")):
             after = [number + 1] if conditional else []
         else:

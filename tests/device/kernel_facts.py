@@ -14,14 +14,20 @@ import unittest
 BUILD = sys.argv[1]
 del sys.argv[1:]
 LIBRARY = "exec_kernels"  # what is in libnccl.so.2; other images are those of programs
-# By source. Kernels that code between domains take all of the 255 that there are, so theirs have no
-# limit that a test could hold; only their spills are counted.
-REGISTERS = {"collectives": 96, "coded": None}
+# Most registers, and bytes that may spill, stored and loaded: by source, or of double, which four
+# of its values in flight take 32 registers for. Kernels that code between domains take all of the
+# 255 registers that there are. The codec's spill outside of the loops whose instructions are
+# counted below; a loop that spills is none there.
+LIMITS = {
+    "exec_kernels/collectives": (96, 0, 0), "exec_kernels/coded": (255, 0, 0),
+    "strait_codec_images/encode": (96, 360, 1000), "strait_codec_images/decode": (96, 360, 1000),
+    "strait_codec_images/decode_add": (96, 360, 1000),
+}
 IMAGE_BYTES = 12 << 20
 # Instructions of a usual block of 512 bfloat16 values, and of 16 bytes of a thread. These only
 # shrink.
 INSTRUCTIONS = {
-    "encode fast, escapes": 380, "decode fast, escapes": 255, "encode dense": 780,
+    "encode fast, escapes": 380, "decode fast, escapes": 255, "encode dense": 555,
     "decode dense": 270, "sum of floats": 22, "sum of bfloat16": 44, "copy": 11,
 }
 
@@ -30,22 +36,23 @@ def kernels(report):
     """(kernel, architecture, registers, spilled bytes) of each kernel."""
     with open(report, encoding="utf-8") as file:
         text = file.read()
-    pattern = (r"Compiling entry function '(\w+)' for '(\w+)'.*?Function properties for \1\n"
-               r".*?(\d+) bytes spill stores, (\d+) bytes spill loads\n.*?Used (\d+) registers")
-    for name, architecture, stores, loads, registers in re.findall(pattern, text, re.DOTALL):
-        yield name, architecture, int(registers), int(stores) + int(loads)
+    for part in re.split(r"(?=Compiling entry function)", text)[1:]:
+        name, architecture = re.search(r"function '(\w+)' for '(\w+)'", part).groups()
+        spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part)
+        yield (name, architecture, int(re.search(r"Used (\d+) registers", part).group(1)),
+               sum(int(stores) + int(loads) for stores, loads in spills))
 
 
 class Kernels(unittest.TestCase):
     def test_registers_and_spills(self):
-        for source, most in REGISTERS.items():
-            found = list(kernels(os.path.join(BUILD, "ptxas", LIBRARY, source + ".txt")))
+        for source, (most, spills, spills_of_double) in LIMITS.items():
+            found = list(kernels(os.path.join(BUILD, "ptxas", source + ".txt")))
             self.assertTrue(found, source)
             for name, architecture, registers, spilled in found:
                 with self.subTest(kernel=name, architecture=architecture):
-                    if most is not None:
-                        self.assertLessEqual(registers, most)
-                    self.assertEqual(spilled, 0)
+                    self.assertLessEqual(registers, most)
+                    self.assertLessEqual(
+                        spilled, spills_of_double if name.endswith("double") else spills)
 
     def test_images_of_the_library_are_small(self):
         images = glob.glob(os.path.join(BUILD, "src", "exec", LIBRARY, "*.fatbin"))
