@@ -198,6 +198,7 @@ void Config::derive() {
   if (buffer_bytes > 0 && !sources_.contains("SLOT_BYTES"))
     slot_bytes =
         std::clamp(buffer_bytes / slots / kSlotUnit * kSlotUnit, kSlotBytesMin, kSlotBytesMax);
+  if (check_mode != "DEFAULT") check_pointers = 1;
   if (sources_.contains("TRANSPORTS")) return;
   if (p2p_disable != 0) drop(transports, "inproc");
   if (shm_disable != 0) drop(transports, "shm");

@@ -177,15 +177,16 @@ class Joiner {
 
   // The NVLink domain of a rank's GPU, where its memory can be handed round in it; else empty.
   Result<std::string> fabric_of_gpu() const {
-    if (!terms_.device.gpu) return std::string();
+    if (!terms_.device.gpu || config_.mnnvl == 0) return std::string();
     STRAIT_ASSIGN(const cuda::Driver* driver, cuda::driver());
-    return usable_fabric(*driver, terms_.device.ordinal, rank_);
+    return usable_fabric(*driver, terms_.device.ordinal, rank_, config_.mnnvl == 1);
   }
 
   // Which GPUs of the domain kernels here can write to, and the other way round: both by trying.
   Result<PeerRings::Terms> try_gpu_peers() {
     PeerTrial trial({.rank = rank_,
                      .device = terms_.device.ordinal,
+                     .allowed = config_.p2p_disable == 0,
                      .members = members_,
                      .topology = parts_.topology,
                      .bootstrap = *bootstrap_,

@@ -15,7 +15,7 @@ constexpr size_t kAddressesMax = 16;
 
 }  // namespace
 
-Result<std::string> usable_fabric(const cuda::Driver& driver, int device, int rank) {
+Result<std::string> usable_fabric(const cuda::Driver& driver, int device, int rank, bool must) {
   STRAIT_ASSIGN(const cuda::DeviceFacts facts, cuda::device_facts(driver, device));
   STRAIT_ASSIGN(const cuda::FabricFacts fabric, cuda::fabric_facts(facts.pci_bus_id));
   const std::string key = fabric.domain_key();
@@ -25,12 +25,15 @@ Result<std::string> usable_fabric(const cuda::Driver& driver, int device, int ra
                            ? cuda::try_fabric(driver, context.get(), device)
                            : error(Code::kSystemError, "the driver has no fabric handles");
   if (works.ok()) return key;
-  log_warn(
-      "rank {}: GPU {} is in the NVLink domain {}, whose other hosts are reached over the network "
-      "all the same: {}; start nvidia-imex on every host of the domain and give this user a "
-      "channel "
-      "(/dev/nvidia-caps-imex-channels)",
-      rank, device, key, works.message());
+  const Status why =
+      error(Code::kSystemError,
+            "rank {}: GPU {} is in the NVLink domain {} and cannot share memory with its other "
+            "hosts: {}; "
+            "start nvidia-imex on every host of the domain and give this user a channel "
+            "(/dev/nvidia-caps-imex-channels)",
+            rank, device, key, works.message());
+  if (must) return why;
+  log_warn("{}; they are reached over the network", why.message());
   return std::string();
 }
 
@@ -41,7 +44,8 @@ Result<PeerRings::Terms> PeerTrial::run() {
   STRAIT_ASSIGN(found_.own, ways_of(*driver, context.get(), terms_.device));
   const PeerPlace place{driver, context.get(), terms_.device, found_.own};
   // What cannot be shared is tried by nobody; the others hear of it at once.
-  const auto probe = PeerRings::publish_probe(place, found_.shelves);
+  const auto probe = terms_.allowed ? PeerRings::publish_probe(place, found_.shelves)
+                                    : error(Code::kInvalidUsage, "STRAIT_P2P_DISABLE asks for it");
   if (!probe.ok()) refusal_ = probe.status().message();
   const PeerWays mine = probe.ok() ? found_.own : PeerWays{0};
   STRAIT_ASSIGN(const auto opened,

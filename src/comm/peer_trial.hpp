@@ -12,14 +12,15 @@
 namespace strait {
 
 // The name of the GPU's NVLink domain (of several hosts, where there is IMEX), if its memory can be
-// shared in it; empty, and a line in the log that says why, if it cannot.
-Result<std::string> usable_fabric(const cuda::Driver& driver, int device, int rank);
+// shared in it. If it cannot: empty, and a line in the log that says why, or an error where `must`.
+Result<std::string> usable_fabric(const cuda::Driver& driver, int device, int rank, bool must);
 
 class PeerTrial {
  public:
   struct Terms {
     int rank;
     int device;
+    bool allowed;  // this rank's GPU takes part
     const std::vector<Member>& members;
     const Topology& topology;
     Bootstrap& bootstrap;

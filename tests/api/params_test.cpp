@@ -141,17 +141,21 @@ TEST(Params, DumpListsThemAll) {
 }
 
 TEST(Params, PointersAreLookedAtWhereThatIsAskedFor) {
-  run_world(1, {{"NCCL_CHECK_POINTERS", "1"}}, [](int, ncclComm_t comm) {
-    std::vector<float> values(1000, 2);
-    auto* const wild = reinterpret_cast<float*>(0x1000);
-    EXPECT_EQ(ncclAllReduce(wild, values.data(), 1000, ncclFloat, ncclSum, comm, nullptr),
-              ncclInvalidArgument);
-    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("there is no memory for 1000 elements"));
-    EXPECT_EQ(ncclAllReduce(values.data(), wild, 1000, ncclFloat, ncclSum, comm, nullptr),
-              ncclInvalidArgument);
-    EXPECT_EQ(ncclAllReduce(values.data(), values.data(), 1000, ncclFloat, ncclSum, comm, nullptr),
-              ncclSuccess);
-  });
+  const std::vector<Settings> asking = {{{"NCCL_CHECK_POINTERS", "1"}},
+                                        {{"NCCL_CHECK_MODE", "DEBUG_LOCAL"}},
+                                        {{"NCCL_CHECK_MODE", "DEBUG_GLOBAL"}}};
+  for (const Settings& settings : asking)
+    run_world(1, settings, [](int, ncclComm_t comm) {
+      std::vector<float> values(1000, 2);
+      auto* const wild = reinterpret_cast<float*>(0x1000);
+      float* const data = values.data();
+      EXPECT_EQ(ncclAllReduce(wild, data, 1000, ncclFloat, ncclSum, comm, nullptr),
+                ncclInvalidArgument);
+      EXPECT_THAT(ncclGetLastError(comm), HasSubstr("there is no memory for 1000 elements"));
+      EXPECT_EQ(ncclAllReduce(data, wild, 1000, ncclFloat, ncclSum, comm, nullptr),
+                ncclInvalidArgument);
+      EXPECT_EQ(ncclAllReduce(data, data, 1000, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
+    });
 }
 
 TEST(Params, DebugSettingsCanBeReadAgain) {

@@ -88,6 +88,23 @@ TEST(GpuProcess, WithoutImexSaysSoAndStaysADomainOfItsHost) {
   EXPECT_THAT(found.output, HasSubstr("communicator of 2 ranks, 2 domains: 0 | 1"));
 }
 
+TEST(GpuProcess, UsesAnNvlinkDomainAsTheSettingSays) {
+  const std::string info = std::string(kNvlinkDomain) + " STRAIT_DEBUG=INFO ";
+  const auto off = run_ranks("call", 2, info + "NCCL_MNNVL_ENABLE=0");
+  EXPECT_EQ(off.exit_code, 0) << off.output;
+  EXPECT_THAT(off.output, HasSubstr("communicator of 2 ranks, 2 domains: 0 | 1"));
+  const auto must = run_ranks("call", 2, info + "NCCL_MNNVL_ENABLE=1 STRAIT_STANDIN_IMEX=0");
+  EXPECT_THAT(must.output, HasSubstr("cannot share memory with its other hosts"));
+  EXPECT_THAT(must.output, testing::Not(HasSubstr("result 0")));
+}
+
+TEST(GpuProcess, ReachesOthersThroughTheHostWhereP2pIsDisabled) {
+  const auto found = run_ranks("call", 2, "NCCL_P2P_DISABLE=1 STRAIT_DEBUG=INFO");
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, testing::Not(HasSubstr("writes into the GPUs")));
+  EXPECT_THAT(found.output, HasSubstr("STRAIT_P2P_DISABLE asks for it"));
+}
+
 TEST(GpuProcess, WithoutMemoryToMapSharesItByIpcHandles) {
   const auto found = run_ranks("call", 2, "STRAIT_STANDIN_VMM=0 STRAIT_DEBUG=INFO");
   EXPECT_EQ(found.exit_code, 0) << found.output;
