@@ -26,11 +26,16 @@ struct Outcome {
   uint64_t wrong = 0;
 };
 
-// device: the number of the process's first.
-Outcome run_rank(const CommOptions& options, Team& team, int device, int thread) {
+// Where the ranks of this process sit, one after the other.
+struct Places {
+  int first;
+  int gpus;
+};
+
+Outcome run_rank(const CommOptions& options, Team& team, const Places& places, int thread) {
   Launcher& launcher = team.launcher();
   const int rank = launcher.rank() * options.threads + thread;
-  const auto place = open_device(device + thread);
+  const auto place = open_device(places.first + thread, places.gpus);
   if (!place.ok()) fail(launcher, place.status());
   if (const Status status = (*place)->enter(); !status.ok()) fail(launcher, status);
   if (const Status status = (*place)->make_stream(); !status.ok()) fail(launcher, status);
@@ -50,11 +55,13 @@ Outcome run_ranks(const CommOptions& options, Launcher& launcher) {
   Team team(launcher, options.threads, [&](const Status& status) { fail(launcher, status); });
   const auto index = index_on_host(launcher);
   if (!index.ok()) fail(launcher, index.status());
-  const int device = *index * options.threads;
+  const auto gpus = gpus_to_use();
+  if (!gpus.ok()) fail(launcher, gpus.status());
+  const Places places{*index * options.threads, *gpus};
   std::vector<std::thread> threads;
   for (int t = 1; t < options.threads; ++t)
-    threads.emplace_back([&, t] { run_rank(options, team, device, t); });
-  Outcome outcome = run_rank(options, team, device, 0);
+    threads.emplace_back([&, t] { run_rank(options, team, places, t); });
+  Outcome outcome = run_rank(options, team, places, 0);
   for (std::thread& thread : threads) thread.join();
   return outcome;
 }

@@ -81,8 +81,9 @@ Status Crew::sit_down() {
   STRAIT_ASSIGN(const int index, index_on_host(launcher_));
   const int first =
       options_.first_device >= 0 ? options_.first_device : index * ranks_per_process();
+  STRAIT_ASSIGN(const int gpus, gpus_to_use());
   for (size_t i = 0; i < seats_.size(); ++i)
-    STRAIT_TRY(seats_[i]->sit(first + static_cast<int>(i)));
+    STRAIT_TRY(seats_[i]->sit(first + static_cast<int>(i), gpus));
   return seats_.front()->device().is_gpu() ? check_gpus() : check_hosts();
 }
 

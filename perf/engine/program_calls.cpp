@@ -1,33 +1,23 @@
 #include "perf/engine/program_calls.hpp"
 
 #include "base/config.hpp"
-#include "base/cuda/library.hpp"
+#include "base/cuda/entry_points.hpp"
 
 namespace strait::perf {
 namespace {
 
-using GetProcAddress = int (*)(const char* name, void** function, int version, uint64_t flags,
-                               int* found);
-
 Result<ProgramCalls> find_all() {
   STRAIT_ASSIGN(const Config config, Config::from_environment());
   STRAIT_ASSIGN(const auto library, cuda::Library::open(config.cuda_library, "CUDA driver"));
-  const auto find = reinterpret_cast<GetProcAddress>(library.symbol("cuGetProcAddress_v2"));
-  if (find == nullptr)
-    return error(Code::kCudaError, "{} is no CUDA driver of version 12 or later", library.name());
+  const cuda::EntryPoints points(library);
   ProgramCalls calls;
-  const auto add = [&](auto& call) {
-    void* function = nullptr;
-    find(call.name(), &function, call.version(), 0, nullptr);
-    call.set(function);  // one that is not there says so when it is called
-  };
-  add(calls.set_current);
-  add(calls.begin_capture);
-  add(calls.end_capture);
-  add(calls.instantiate);
-  add(calls.launch);
-  add(calls.destroy_exec);
-  add(calls.destroy_graph);
+  points.fill(calls.set_current);
+  points.fill(calls.begin_capture);
+  points.fill(calls.end_capture);
+  points.fill(calls.instantiate);
+  points.fill(calls.launch);
+  points.fill(calls.destroy_exec);
+  points.fill(calls.destroy_graph);
   return calls;
 }
 

@@ -28,8 +28,7 @@ Result<int> gpus_to_use() {
   return driver->device_count;
 }
 
-Result<std::unique_ptr<RankDevice>> open_device(int number) {
-  STRAIT_ASSIGN(const int gpus, gpus_to_use());
+Result<std::unique_ptr<RankDevice>> open_device(int number, int gpus) {
   return gpus == 0 ? open_host(number) : open_gpu(number % gpus);
 }
 

@@ -52,7 +52,7 @@ Result<int> gpus_to_use();
 
 // The host if there are no GPUs to use; else the GPU of that number, counted round if there are
 // fewer.
-Result<std::unique_ptr<RankDevice>> open_device(int number);
+Result<std::unique_ptr<RankDevice>> open_device(int number, int gpus);
 
 std::unique_ptr<RankDevice> open_host(int number);
 Result<std::unique_ptr<RankDevice>> open_gpu(int ordinal);

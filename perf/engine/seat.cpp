@@ -13,8 +13,8 @@ Seat::~Seat() {
   if (recv_ != nullptr) (void)ncclMemFree(recv_);
 }
 
-Status Seat::sit(int device) {
-  STRAIT_ASSIGN(device_, open_device(device));
+Status Seat::sit(int device, int gpus) {
+  STRAIT_ASSIGN(device_, open_device(device, gpus));
   return {};
 }
 

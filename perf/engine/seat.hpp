@@ -25,8 +25,8 @@ class Seat {
   std::byte* send() const { return static_cast<std::byte*>(send_); }
   std::byte* recv() const { return static_cast<std::byte*>(recv_); }
 
-  // On the device of that number; before everything else.
-  Status sit(int device);
+  // On the device of that number (open_device); before everything else.
+  Status sit(int device, int gpus);
   // cta_policy: ncclConfig_t's CTAPolicy, or negative.
   Status join(const ncclUniqueId& id, int rank_count, int cta_policy);
   Status make_buffers(size_t bytes);

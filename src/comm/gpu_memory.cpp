@@ -47,11 +47,9 @@ Result<std::vector<int>> devices_that_reach(const cuda::Driver& driver, int devi
 Result<cuda::MappedMemory> allocate_shareable_on(const cuda::Driver& driver,
                                                  const cuda::DeviceFacts& facts,
                                                  cuda::ContextHandle context, size_t bytes) {
-  const cuda::PhysicalMemory::Wish wish{
-      .bytes = bytes,
-      .file_descriptor = facts.file_descriptors,
-      .fabric = facts.fabric_handles && cuda::try_fabric(driver, context, facts.ordinal).ok(),
-      .rdma = facts.rdma_virtual_memory};
+  cuda::PhysicalMemory::Wish wish = cuda::shareable(driver, context, facts);
+  wish.bytes = bytes;
+  wish.rdma = facts.rdma_virtual_memory;
   STRAIT_ASSIGN(auto memory, cuda::PhysicalMemory::create(driver, context, facts.ordinal, wish));
   STRAIT_ASSIGN(const std::vector<int> devices, devices_that_reach(driver, facts.ordinal));
   return cuda::MappedMemory::map(std::move(memory), devices);

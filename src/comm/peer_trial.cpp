@@ -50,7 +50,7 @@ Result<PeerRings::Terms> PeerTrial::run() {
   const PeerWays mine = probe.ok() ? found_.own : PeerWays{0};
   STRAIT_ASSIGN(const auto opened,
                 terms_.bootstrap.all_gather(std::vector{std::byte{mine}}, terms_.deadline));
-  if (probe.ok()) STRAIT_TRY(try_all(place, opened));
+  if (probe.ok()) try_all(place, opened);
   STRAIT_TRY(agree());
   tell_ways();
   if (!refusal_.empty())
@@ -76,8 +76,7 @@ Status PeerTrial::open_shelves() {
   return Status();
 }
 
-Status PeerTrial::try_all(const PeerPlace& place,
-                          const std::vector<std::vector<std::byte>>& opened) {
+void PeerTrial::try_all(const PeerPlace& place, const std::vector<std::vector<std::byte>>& opened) {
   for (size_t at = 0; at < found_.ways.size(); ++at) {
     const int peer = static_cast<int>(at);
     if (peer == terms_.rank || !terms_.topology.same_domain(peer, terms_.rank)) continue;
@@ -91,7 +90,6 @@ Status PeerTrial::try_all(const PeerPlace& place,
     else
       refusal_ = way.status().message();
   }
-  return Status();
 }
 
 void PeerTrial::tell_ways() const {

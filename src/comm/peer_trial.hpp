@@ -34,7 +34,7 @@ class PeerTrial {
 
  private:
   Status open_shelves();
-  Status try_all(const PeerPlace& place, const std::vector<std::vector<std::byte>>& opened);
+  void try_all(const PeerPlace& place, const std::vector<std::vector<std::byte>>& opened);
   Status agree();
   void tell_ways() const;
 

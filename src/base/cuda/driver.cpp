@@ -5,16 +5,13 @@
 #include <mutex>
 
 #include "base/config.hpp"
+#include "base/cuda/entry_points.hpp"
 #include "base/cuda/failure.hpp"
-#include "base/cuda/library.hpp"
 
 namespace strait::cuda {
 namespace {
 
 constexpr int kVersionMin = 12000;
-
-using GetProcAddress = int (*)(const char* name, void** function, int version, uint64_t flags,
-                               int* found);
 
 std::string spelt(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -38,16 +35,10 @@ Result<int> version_of(const Library& library) {
 }
 
 Status fill(Driver& driver, const Library& library) {
-  const auto find = reinterpret_cast<GetProcAddress>(library.symbol("cuGetProcAddress_v2"));
+  const EntryPoints points(library);
   std::string missing;
   const auto add = [&](auto& entry) {
-    void* function = nullptr;
-    int found = 0;
-    const bool there = find != nullptr &&
-                       find(entry.name(), &function, entry.version(), 0, &found) == kSuccess &&
-                       function != nullptr;
-    if (there) entry.set(function);
-    if (!there && entry.version() <= kVersionMin)
+    if (!points.fill(entry) && entry.version() <= kVersionMin)
       missing += (missing.empty() ? "" : ", ") + std::string(entry.name());
   };
 #define STRAIT_CUDA_CALL(name, version, parameters) add(driver.name);

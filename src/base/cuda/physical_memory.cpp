@@ -89,6 +89,12 @@ Result<FabricHandle> PhysicalMemory::export_fabric() const {
   return handle;
 }
 
+PhysicalMemory::Wish shareable(const Driver& driver, ContextHandle context,
+                               const DeviceFacts& facts) {
+  return {.file_descriptor = facts.file_descriptors,
+          .fabric = facts.fabric_handles && try_fabric(driver, context, facts.ordinal).ok()};
+}
+
 Status try_fabric(const Driver& driver, ContextHandle context, int device) {
   const Result<PhysicalMemory> memory =
       PhysicalMemory::create(driver, context, device, {.bytes = 1, .fabric = true});

@@ -5,6 +5,7 @@
 // path.
 #pragma once
 
+#include "base/cuda/device.hpp"
 #include "base/cuda/owned.hpp"
 #include "base/fd.hpp"
 
@@ -46,6 +47,11 @@ class PhysicalMemory {
   Owned<AllocationHandle> memory_;
   size_t bytes_ = 0;
 };
+
+// All the ways in which memory of this GPU can be shared, as a wish for no bytes yet. Tries
+// them.
+PhysicalMemory::Wish shareable(const Driver& driver, ContextHandle context,
+                               const DeviceFacts& facts);
 
 // Whether an allocation with a fabric handle succeeds here: without an IMEX channel it does not,
 // whatever the device says. Costs an allocation; the verdict of a peer is another question.

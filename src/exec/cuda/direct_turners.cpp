@@ -64,10 +64,7 @@ class DirectSender final : public LinkTurner {
       count_coded(port_, *terms_.traffic, posted.bytes, bytes);
       return bytes;
     }
-    if (terms_.edge.kernel_codes(type)) {
-      STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect({slot, posted.bytes}));
-      count_coded(port_, *terms_.traffic, chunk.count * size_of(chunk.type), posted.bytes);
-    }
+    STRAIT_TRY(terms_.count(port_, type, {slot, posted.bytes}));
     return size_t{posted.bytes};
   }
 
@@ -100,13 +97,8 @@ class DirectReceiver final : public LinkTurner {
     turn.moved = turn.completed > 0;
     const uint64_t ahead = shown_ - released_;
     if (ahead == due - turn.completed || ahead == ring_.slots()) return turn;
-    const Message message = link_.peek(static_cast<uint32_t>(ahead));
-    if (message.bytes.empty()) {
-      // A peer may send its last message and leave: look again before believing the failure.
-      const Status status = link_.status();
-      if (status.ok() || !link_.peek(static_cast<uint32_t>(ahead)).bytes.empty()) return turn;
-      return status;
-    }
+    STRAIT_ASSIGN(const Message message, look_for(link_, static_cast<uint32_t>(ahead)));
+    if (message.bytes.empty()) return turn;
     STRAIT_ASSIGN(const size_t bytes, values_in(message.bytes));
     ring_.post(shown_++, static_cast<uint32_t>(bytes), message.tag);
     turn.moved = true;

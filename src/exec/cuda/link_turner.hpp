@@ -46,7 +46,13 @@ struct TurnerTerms {
   EdgeKind edge;
   Coding coding;
   TrafficCounters* traffic = nullptr;
+
+  // Of a message as the kernel made it: counts it, if it is a chunk.
+  Status count(SendPort& port, DataType type, std::span<const std::byte> message) const;
 };
+
+// The message so many after the link's oldest; empty if it has not come.
+Result<Message> look_for(RecvLink& link, uint32_t ahead);
 
 // The link's slots as kernels name them, and the port of a ring over them.
 struct PinnedPlaces {

@@ -51,9 +51,10 @@ Result<cuda::PhysicalMemory> import(const PeerPlace& place, const PeerShelves& s
 Result<PeerWays> ways_of(const cuda::Driver& driver, cuda::ContextHandle context, int device) {
   STRAIT_ASSIGN(const cuda::DeviceFacts facts, cuda::device_facts(driver, device));
   if (!facts.virtual_memory) return bit_of(PeerWay::kIpcHandle);
-  PeerWays ways = facts.file_descriptors ? bit_of(PeerWay::kFileDescriptor) : PeerWays{0};
-  if (facts.fabric_handles && cuda::try_fabric(driver, context, device).ok())
-    ways |= bit_of(PeerWay::kFabricHandle);
+  const cuda::PhysicalMemory::Wish wish = cuda::shareable(driver, context, facts);
+  PeerWays ways = 0;
+  if (wish.file_descriptor) ways |= bit_of(PeerWay::kFileDescriptor);
+  if (wish.fabric) ways |= bit_of(PeerWay::kFabricHandle);
   return ways;
 }
 

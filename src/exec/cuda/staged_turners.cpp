@@ -33,10 +33,7 @@ class StagedSender final : public LinkTurner {
                               posted.bytes / size_of(type));
     STRAIT_CHECK(posted.bytes <= slot.size(), "a piece fits its slot");
     std::memcpy(slot.data(), values, posted.bytes);
-    if (terms_.edge.kernel_codes(type)) {
-      STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect({values, posted.bytes}));
-      count_coded(port_, *terms_.traffic, chunk.count * size_of(chunk.type), posted.bytes);
-    }
+    STRAIT_TRY(terms_.count(port_, type, {values, posted.bytes}));
     return size_t{posted.bytes};
   }
 
@@ -63,13 +60,8 @@ class StagedReceiver final : public LinkTurner {
 
   Result<Turn> turn(uint64_t) override {
     if (sequence_ - ring_.released() >= ring_.slots()) return Turn{};
-    const Message message = link_.recv_slot();
-    if (message.bytes.empty()) {
-      // A peer may send its last message and leave: look again before believing the failure.
-      const Status status = link_.status();
-      if (status.ok() || !link_.recv_slot().bytes.empty()) return Turn{};
-      return status;
-    }
+    STRAIT_ASSIGN(const Message message, look_for(link_, 0));
+    if (message.bytes.empty()) return Turn{};
     STRAIT_ASSIGN(const size_t bytes, take(message.bytes));
     ring_.post(sequence_++, static_cast<uint32_t>(bytes), message.tag);
     link_.release();
