@@ -19,7 +19,10 @@ inline constexpr size_t kChunkOverhead = 16;  // bytes a raw chunk adds to its v
 inline constexpr uint8_t kMagic = 0xC5;
 inline constexpr uint8_t kVersion = 1;
 inline constexpr uint8_t kPayloadChecked = 0x80;
-inline constexpr size_t kCheckAt = 12;  // bytes before the check
+// Bytes before the type, the count of values, and the check.
+inline constexpr size_t kTypeAt = 3;
+inline constexpr size_t kCountAt = 4;
+inline constexpr size_t kCheckAt = 12;
 
 // Every word is scrambled together with its place and the results are added: any number of lanes
 // can share the work, and damage within one word never goes unseen.

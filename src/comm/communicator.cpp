@@ -37,7 +37,7 @@ Communicator::Communicator(Parts parts)
                     .lends_from = lends_from(parts_.config.zero_copy)}),
       codec_(codec_options(parts_.config)) {
   if (!parts_.engine) return;
-  gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank);
+  gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank, rank_count());
   gpu_->engine().serve(coding_of({}), traffic_, [this](const Status& why) { fail(why); });
 }
 

@@ -127,9 +127,11 @@ std::vector<GpuEngine::PointToPoint> GpuSide::point_to_point(std::span<const Ope
     if (!is_point_to_point(request.collective) || request.count == 0 || request.root == rank_)
       continue;
     const bool sends = request.collective == Collective::kSend;
+    const int ahead = sends ? request.root - rank_ : rank_ - request.root;
     calls.push_back({.bound = plans.find(request),
                      .request = request,
-                     .address = sends ? operation.input : operation.output});
+                     .address = sends ? operation.input : operation.output,
+                     .distance = ahead > 0 ? ahead : ahead + rank_count_});
   }
   return calls;
 }

@@ -22,7 +22,8 @@ Status check_host(const Operation& operation, int rank);
 
 class GpuSide {
  public:
-  GpuSide(std::unique_ptr<GpuEngine> engine, int rank) : engine_(std::move(engine)), rank_(rank) {}
+  GpuSide(std::unique_ptr<GpuEngine> engine, int rank, int rank_count)
+      : engine_(std::move(engine)), rank_(rank), rank_count_(rank_count) {}
 
   ~GpuSide();
   GpuSide(const GpuSide&) = delete;
@@ -54,6 +55,7 @@ class GpuSide {
 
   std::unique_ptr<GpuEngine> engine_;
   const int rank_;
+  const int rank_count_;
   std::map<const BoundPlan*, std::shared_ptr<const GpuEngine::GpuPlan>> plans_;
 };
 

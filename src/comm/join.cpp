@@ -167,6 +167,7 @@ class Joiner {
                            .slots = static_cast<uint32_t>(config_.slots),
                            .slot_bytes = static_cast<size_t>(config_.slot_bytes),
                            .threads = static_cast<uint32_t>(config_.threads),
+                           .lanes_max = static_cast<int>(config_.lanes_max),
                            .timeout_ms = config_.timeout_ms > 0 ? config_.timeout_ms : kDayMs,
                            .doorbell = station_->doorbell.get(),
                            .peers = std::nullopt};

@@ -83,13 +83,14 @@ struct DeviceLane {
   uint64_t rounds;
   uint32_t first_step;
   uint32_t step_count;
-  uint64_t staging;         // bytes into DeviceCall::staging; of coded edges, where a kernel codes
-  uint64_t staging_stride;  // bytes of each of its two parts for values
+  uint64_t staging;         // bytes into DeviceCall::staging; kNoStaging: it encodes nothing
+  uint64_t staging_stride;  // bytes of its part for values
   uint32_t next;            // the lane that the same block runs afterwards; kNoLane: none
   uint32_t type;            // a DataType; what the marks of this lane's messages say
   uint32_t tag;             // of this lane's messages; 0: the call's
 };
 inline constexpr uint32_t kNoLane = 0xffffffff;
+inline constexpr uint64_t kNoStaging = ~uint64_t{0};
 
 // ---- What the kernel reports ------------------------------------------------------------------
 

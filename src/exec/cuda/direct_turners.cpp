@@ -56,7 +56,7 @@ class DirectSender final : public LinkTurner {
   Result<size_t> finish(const MarkedRing::Posted& posted) {
     std::byte* const slot = slot_at(sent_);
     const auto type = static_cast<DataType>(posted.type);
-    if (terms_.edge.proxy_codes(type)) {
+    if (terms_.edge.proxy_encodes(type)) {
       const size_t room = posted.bytes + kChunkLead;
       STRAIT_CHECK(room <= places_.places.stride, "a piece fits its slot");
       const size_t bytes =
@@ -110,7 +110,7 @@ class DirectReceiver final : public LinkTurner {
   Result<size_t> values_in(std::span<const std::byte> message) const {
     if (!terms_.edge.coded) return message.size();
     STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message));
-    if (terms_.edge.kernel_codes(chunk.type)) return message.size();
+    if (!terms_.edge.proxy_decodes(chunk.type)) return message.size();
     if (chunk.mode != codec::Mode::kRaw)
       return error(Code::kRemoteError,
                    "a chunk of {} came coded, which no rank on a GPU does: run one version of the "

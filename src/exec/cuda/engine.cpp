@@ -88,19 +88,14 @@ Result<uint64_t> GpuEngine::capture_id(cuda::StreamHandle stream) const {
 Status GpuEngine::launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& call,
                          cuda::StreamHandle stream) {
   STRAIT_TRY(reserve(scratch_, plan->scratch_bytes, "partial sums"));
-  STRAIT_TRY(reserve(staging_, plan->staging_bytes, "values on their way to the codec"));
   DeviceCall arguments{};
   arguments.input = static_cast<const unsigned char*>(call.input);
   arguments.output = static_cast<unsigned char*>(call.output);
   arguments.scratch = static_cast<unsigned char*>(scratch_.data());
   arguments.arithmetic = lower(call.arithmetic, call.request);
-  arguments.staging = static_cast<unsigned char*>(staging_.data());
-  // Where the mode is left to the library it is fast: no rate of a kernel is known yet.
-  arguments.coding_mode = static_cast<uint32_t>(coding_.options.mode);
-  arguments.checksum = coding_.options.checksum ? 1 : 0;
   arguments.scalar_place = call.scalar_place;
   arguments.tag = tag_of(call.request, call.number);
-  return start(std::move(plan), call.request.type, arguments, stream);
+  return start(std::move(plan), arguments, stream);
 }
 
 Status GpuEngine::copy(void* target, const void* source, size_t bytes, cuda::StreamHandle stream) {
@@ -109,21 +104,25 @@ Status GpuEngine::copy(void* target, const void* source, size_t bytes, cuda::Str
                     stream);
 }
 
-Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DataType type, DeviceCall call,
+Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DeviceCall call,
                         cuda::StreamHandle stream) {
+  STRAIT_TRY(reserve(staging_, plan->staging_bytes, "values on their way to the codec"));
   STRAIT_ASSIGN(const cuda::ContextScope scope, cuda::ContextScope::enter(driver_, context_.get()));
   STRAIT_ASSIGN(const cuda::Capture capture, cuda::capture_of(driver_, stream));
   call.lanes = plan->lanes;
   call.steps = plan->steps;
   call.report = reinterpret_cast<DeviceReport*>(report_memory_.pointer());
   call.arrivals = static_cast<uint32_t*>(arrivals_.data());
+  call.staging = static_cast<unsigned char*>(staging_.data());
+  // Where the mode is left to the library it is fast: no rate of a kernel is known yet.
+  call.coding_mode = static_cast<uint32_t>(coding_.options.mode);
+  call.checksum = coding_.options.checksum ? 1 : 0;
   if (capture.active) STRAIT_TRY(this->capture(capture, plan, stream));
   STRAIT_TRY(follow_last(capture, stream));
   const cuda::LaunchShape shape{.blocks = plan->blocks,
                                 .threads = plan->coded ? kCodedThreads : terms_.threads,
                                 .shared_bytes = plan->coded ? kCodedSharedBytes : kLaneSharedBytes};
-  const cuda::Kernel& kernel = plan->coded ? kernels_.coded(type) : kernels_.plain(type);
-  STRAIT_TRY(cuda::launch_with(kernel, shape, stream, call));
+  STRAIT_TRY(cuda::launch_with(*plan->kernel, shape, stream, call));
   if (!capture.active) begun(*plan);
   return become_last(capture, stream);
 }

@@ -38,6 +38,7 @@ class GpuEngine {
     uint32_t slots = 2;
     size_t slot_bytes = 0;   // of a piece
     uint32_t threads = 512;  // of a block
+    int lanes_max = 0;       // blocks of sends and receives at most; 0: no bound of the program's
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
     std::optional<PeerRings::Terms> peers;  // GPUs that kernels reach themselves
@@ -51,8 +52,9 @@ class GpuEngine {
     uint32_t blocks = 0;
     uint64_t scratch_bytes = 0;
     uint64_t staging_bytes = 0;
-    uint64_t plain_bytes = 0;  // that a run sends on plain edges
-    bool coded = false;        // the kernel codes
+    uint64_t plain_bytes = 0;              // that a run sends on plain edges
+    bool coded = false;                    // the kernel codes
+    const cuda::Kernel* kernel = nullptr;  // the engine's
     std::vector<Proxy::Load> loads;
   };
 
@@ -97,11 +99,11 @@ class GpuEngine {
     const BoundPlan* bound = nullptr;
     Request request;
     const void* address = nullptr;  // of what is sent, or where it goes
+    int distance = 0;               // from the sender to the receiver, round the ranks
   };
   // Makes what launch() needs; may wait for peers that prepare the other end for the first time.
   Status prepare(const std::vector<PointToPoint>& operations);
-  // Sends and receives of one batch, in one kernel: beside each other, but for those of one
-  // direction and peer, which keep their order.
+  // Sends and receives of one batch, in one kernel: beside each other as message_blocks.hpp says.
   Status launch(const std::vector<PointToPoint>& operations, cuda::StreamHandle stream);
   Status copy(void* target, const void* source, size_t bytes, cuda::StreamHandle stream);
 
@@ -150,8 +152,7 @@ class GpuEngine {
                                           std::vector<Proxy::Load> loads);
   Status write(cuda::DevicePointer target, const void* source, size_t bytes);
   Status reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char* purpose);
-  Status start(std::shared_ptr<const GpuPlan> plan, DataType type, DeviceCall call,
-               cuda::StreamHandle stream);
+  Status start(std::shared_ptr<const GpuPlan> plan, DeviceCall call, cuda::StreamHandle stream);
   Status capture(const cuda::Capture& into, std::shared_ptr<const GpuPlan> plan,
                  cuda::StreamHandle stream);
   Status follow_last(const cuda::Capture& capture, cuda::StreamHandle stream);

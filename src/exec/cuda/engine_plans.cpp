@@ -5,6 +5,7 @@
 
 #include "base/log.hpp"
 #include "exec/cuda/engine.hpp"
+#include "exec/cuda/message_blocks.hpp"
 #include "plan/tag.hpp"
 
 namespace strait {
@@ -30,6 +31,17 @@ bool has_coded_edges(const Plan& plan) {
 
 uint64_t messages_of(const Step& step, uint64_t piece) {
   return (step.count + piece - 1) / piece;
+}
+
+// Each block has a part of its own, which its lanes use one after another. Values pass through
+// none: they are encoded from where they lie.
+void give_staging(MessageBlocks& arranged, uint64_t coder_bytes) {
+  for (uint32_t block = 0; block < arranged.blocks; ++block)
+    for (uint32_t at = block; at != kNoLane; at = arranged.lanes[at].next) {
+      DeviceLane& lane = arranged.lanes[at];
+      if (lane.staging != kNoStaging) lane.staging = block * coder_bytes;
+      lane.staging_stride = 0;
+    }
 }
 
 }  // namespace
@@ -67,6 +79,7 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(const BoundPla
   STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(lowered.plan, std::move(lowered.loads)));
   plan->plain_bytes = lowered.plain_bytes;
   plan->coded = is_float(type) && has_coded_edges(bound.plan);
+  plan->kernel = plan->coded ? &kernels_.coded(type) : &kernels_.plain(type);
   plan->staging_bytes = plan->coded ? lowered.plan.staging_bytes : 0;
   plan->scratch_bytes = bound.plan.scratch_count * accumulator_size(type);
   return std::shared_ptr<const GpuPlan>(std::move(plan));
@@ -85,15 +98,14 @@ Status GpuEngine::open_receivers(const BoundPlan& bound) {
   return Status();
 }
 
-// One kernel of bytes carries all types at once: addresses stand where offsets do. Each chain of
-// lanes that share a port has a block of its own.
+// One kernel of bytes carries all types at once: addresses stand where offsets do.
 Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
     const std::vector<PointToPoint>& operations) {
-  std::vector<std::vector<DeviceLane>> chains;
-  std::map<const DevicePort*, size_t> chain_of;
+  std::vector<MessageLane> messages;
   LoweredPlan all;
   std::vector<Proxy::Load> loads;
-  uint64_t plain_bytes = 0;
+  uint64_t plain_bytes = 0, coder_bytes = 0;
+  bool codes = false;
   for (const PointToPoint& operation : operations) STRAIT_TRY(open_receivers(*operation.bound));
   for (const PointToPoint& operation : operations) {
     const DataType type = operation.request.type;
@@ -110,27 +122,28 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
     }
     for (DeviceLane lane : lowered.plan.lanes) {
       const DeviceStep& step = all.steps[first_step + lane.first_step];
-      const DevicePort* port = step.send_port != nullptr ? step.send_port : step.recv_port;
+      const bool sends = step.send_port != nullptr;
+      const DevicePort* port = sends ? step.send_port : step.recv_port;
       if (port == nullptr) continue;  // nothing for this lane
-      const auto [found, fresh] = chain_of.try_emplace(port, chains.size());
-      if (fresh) chains.emplace_back();
       lane.piece *= element_bytes;
       lane.first_step += first_step;
       lane.tag = tag_of(operation.request, 0);
-      chains[found->second].push_back(lane);
+      const bool coded = sends ? step.send_coded : step.recv_coded;
+      // What is received may be coded whatever it is called here.
+      codes = codes || (coded && (is_float(type) || !sends));
+      if (coded && sends && is_float(type))
+        coder_bytes = std::max(coder_bytes, coder_staging_bytes(type));
+      messages.push_back({lane, port, sends, coded, operation.distance});
     }
   }
-  for (const auto& chain : chains) all.lanes.push_back(chain.front());
-  for (size_t i = 0; i < chains.size(); ++i) {
-    size_t last = i;
-    for (size_t place = 1; place < chains[i].size(); ++place) {
-      all.lanes[last].next = static_cast<uint32_t>(all.lanes.size());
-      last = all.lanes.size();
-      all.lanes.push_back(chains[i][place]);
-    }
-  }
+  MessageBlocks arranged = arrange(messages, terms_.lanes_max);
+  give_staging(arranged, coder_bytes);
+  all.lanes = std::move(arranged.lanes);
   STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(all, std::move(loads)));
-  plan->blocks = static_cast<uint32_t>(chains.size());
+  plan->coded = codes;
+  plan->kernel = plan->coded ? &kernels_.coded_messages() : &kernels_.plain(DataType::kUint8);
+  plan->staging_bytes = arranged.blocks * coder_bytes;
+  plan->blocks = arranged.blocks;
   plan->plain_bytes = plain_bytes;
   return std::shared_ptr<const GpuPlan>(std::move(plan));
 }
@@ -161,7 +174,7 @@ Status GpuEngine::launch(const std::vector<PointToPoint>& operations, cuda::Stre
   STRAIT_ASSIGN(std::shared_ptr<const GpuPlan> plan, batch_of(operations));
   DeviceCall call{};
   call.arithmetic.divisor = 1;
-  return start(std::move(plan), DataType::kUint8, call, stream);
+  return start(std::move(plan), call, stream);
 }
 
 Result<std::shared_ptr<GpuEngine::GpuPlan>> GpuEngine::upload(const LoweredPlan& lowered,
@@ -224,12 +237,11 @@ Result<DevicePort*> GpuEngine::reach(const StepPorts& ports, Direction direction
 Result<DevicePort*> GpuEngine::stage(const StepPorts& ports, Direction direction, bool coded,
                                      int peer) {
   const bool sends = direction == Direction::kSend;
-  const bool collective = ports.lane < kPointToPointLane;
-  const TurnerTerms terms = {
-      .edge = {.coded = coded, .by_kernels = collective}, .coding = coding_, .traffic = traffic_};
-  // What the proxy codes goes from one memory to another.
-  std::optional<PinnedPlaces> places;
-  if (collective || !coded) places = pin(sends ? ports.send->link->places() : ports.recv->places());
+  const TurnerTerms terms = {.edge = {.coded = coded, .messages = ports.lane >= kPointToPointLane},
+                             .coding = coding_,
+                             .traffic = traffic_};
+  std::optional<PinnedPlaces> places =
+      pin(sends ? ports.send->link->places() : ports.recv->places());
   const uint32_t slots = places ? places->places.slots : terms_.slots;
   const size_t slot_bytes = places ? 0 : terms_.slot_bytes + kChunkLead;
   STRAIT_ASSIGN(MarkedRing ring, MarkedRing::create(driver_, context_.get(), slots, slot_bytes));

@@ -6,7 +6,7 @@
 
 namespace strait {
 
-DeviceImages device_images_exec_kernels();  // defined by the build, from collectives.cu
+DeviceImages device_images_exec_kernels();  // defined by the build, from the kernels of this folder
 
 namespace {
 
@@ -19,7 +19,7 @@ Result<CollectiveKernels> CollectiveKernels::load(const cuda::Driver& driver,
                                                   cuda::ContextHandle context) {
   const DeviceImages images = device_images_exec_kernels();
   CollectiveKernels kernels;
-  for (const std::string source : {"collectives", "coded"}) {
+  for (const std::string source : {"collectives", "coded", "messages"}) {
     const auto found = std::ranges::find(images, source, &DeviceImage::source);
     const void* image = found == images.end() ? kNoImage : found->data;
     auto module = cuda::Module::load(driver, context, image);
@@ -40,6 +40,8 @@ Result<CollectiveKernels> CollectiveKernels::load(const cuda::Driver& driver,
     STRAIT_ASSIGN(coded, kernels.modules_[1].kernel(fmt::format("strait_coded_{}", name_of(type))));
     STRAIT_TRY(coded.allow_shared_bytes(kCodedSharedBytes));
   }
+  STRAIT_ASSIGN(kernels.coded_messages_, kernels.modules_[2].kernel("strait_coded_messages"));
+  STRAIT_TRY(kernels.coded_messages_.allow_shared_bytes(kCodedSharedBytes));
   return kernels;
 }
 

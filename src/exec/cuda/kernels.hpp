@@ -1,6 +1,6 @@
-// CollectiveKernels: the kernels of collectives.cu and coded.cu in one context, loaded from this
-// library's own images. Movable, one owner. Loading costs milliseconds (seconds where the driver
-// has to compile PTX): once per communicator, never on the hot path.
+// CollectiveKernels: the kernels of collectives.cu, coded.cu and messages.cu in one context, loaded
+// from this library's own images. Movable, one owner. Loading costs milliseconds (seconds where the
+// driver has to compile PTX): once per communicator, never on the hot path.
 #pragma once
 
 #include <array>
@@ -19,11 +19,14 @@ class CollectiveKernels {
   const cuda::Kernel& plain(DataType type) const { return plain_[static_cast<size_t>(type)]; }
   // For plans with coded edges; float types only.
   const cuda::Kernel& coded(DataType type) const { return coded_[static_cast<size_t>(type)]; }
+  // For sends and receives of which some are coded, of any types.
+  const cuda::Kernel& coded_messages() const { return coded_messages_; }
 
  private:
   std::vector<cuda::Module> modules_;
   std::array<cuda::Kernel, kDataTypeCount> plain_;
   std::array<cuda::Kernel, kDataTypeCount> coded_;
+  cuda::Kernel coded_messages_;
 };
 
 }  // namespace strait

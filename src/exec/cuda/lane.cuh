@@ -10,7 +10,7 @@
 // prove their own arrival: no flag is written after the data, and none is read before.
 #pragma once
 
-#include "exec/cuda/combine.cuh"
+#include "exec/cuda/landing.cuh"
 #include "exec/cuda/ports.cuh"
 
 namespace strait::gpu {
@@ -133,7 +133,8 @@ class Lane {
     if (arrived.tag != tag()) return fail(piece, DeviceFailure::kWrongTag, arrived.tag, tag());
     if (!decodes(step) && arrived.bytes != narrow_bytes(piece))
       return fail(piece, DeviceFailure::kWrongBytes, arrived.bytes, narrow_bytes(piece));
-    shared_.received = shared_.recv_flagged ? flagged_in() : slot_of(from) + lead(step.recv_coded);
+    const uint32_t lead = step.recv_coded && !decodes(step) ? kChunkLead : 0;
+    shared_.received = shared_.recv_flagged ? flagged_in() : slot_of(from) + lead;
     shared_.received_bytes = arrived.bytes;
     return true;
   }
@@ -143,7 +144,8 @@ class Lane {
     const DevicePort& to = *step.send_port;
     if (!wait_for_room(call_.report, to)) return false;
     shared_.send_flagged = by_flags(piece, to, step.send_coded);
-    shared_.slot = shared_.send_flagged ? flagged_out() : slot_of(to) + lead(step.send_coded);
+    const uint32_t lead = step.send_coded && !encodes(step) ? kChunkLead : 0;
+    shared_.slot = shared_.send_flagged ? flagged_out() : slot_of(to) + lead;
     return true;
   }
 
@@ -151,12 +153,11 @@ class Lane {
   __device__ static unsigned char* flagged_out() {
     return device::dynamic_shared() + kFlaggedBytesMax;
   }
-  __device__ static uint32_t lead(bool coded) { return coded && !Coder::kCodes ? kChunkLead : 0; }
-  __device__ static bool decodes(const DeviceStep& step) {
-    return Coder::kCodes && step.recv_port != nullptr && step.recv_coded;
+  __device__ bool decodes(const DeviceStep& step) const {
+    return Coder::kCodes && step.recv_port != nullptr && step.recv_coded && coder_.decodes();
   }
-  __device__ static bool encodes(const DeviceStep& step) {
-    return Coder::kCodes && step.send_port != nullptr && step.send_coded;
+  __device__ bool encodes(const DeviceStep& step) const {
+    return Coder::kCodes && step.send_port != nullptr && step.send_coded && coder_.encodes();
   }
 
   // All threads; false for all if what arrived is damaged.
@@ -167,23 +168,15 @@ class Lane {
     Outputs out = outputs(piece);
     const Arithmetic<N> arithmetic{call_.arithmetic.operation, factor_,
                                    step.finish ? call_.arithmetic.divisor : 1};
+    if (decodes(step)) return land(piece, arithmetic, out, first);
     if (step.recv_port != nullptr) {
-      const bool alone = first.data == nullptr;
-      const bool changes = !alone || arithmetic.divisor != 1;
-      // Encoded once by its owner: the chunk travels on as it came.
-      const bool forwards = decodes(step) && encodes(step) && !changes;
-      if (forwards) forward(out.slot);
-      Operand received{.data = shared_.received};
-      if (decodes(step)) {
-        if (forwards && out.target == nullptr) return true;
-        unsigned char* values =
-            !changes && out.target != nullptr && !out.target_wide ? out.target : coder_.arriving();
-        if (!decode(piece, values)) return false;
-        if (forwards) return true;
-        received.data = values;
+      const Operand received{.data = shared_.received};
+      if (first.data == nullptr) {
+        first = received;
+        second = Operand{};
+      } else {
+        second = received;
       }
-      second = alone ? Operand{} : received;
-      if (alone) first = received;
     }
     if (encodes(step)) return encode(piece, arithmetic, out, first, second);
     if (!is_in_place(out, first, second, arithmetic))
@@ -209,9 +202,34 @@ class Lane {
     if (threadIdx.x == 0) shared_.sent_bytes = bytes;
   }
 
-  __device__ bool decode(const Piece& piece, unsigned char* values) {
+  // What arrived coded is decoded straight into the step's result. A result that travels on coded
+  // is encoded from where it lies.
+  __device__ bool land(const Piece& piece, const Arithmetic<N>& arithmetic, Outputs out,
+                       const Operand& own) {
+    unsigned char* const slot = out.slot;
+    const unsigned char* leaving = nullptr;
+    if (encodes(*piece.step)) {
+      out.slot = nullptr;
+      if (own.data == nullptr) {
+        // Encoded once by its owner: the chunk travels on as it came.
+        forward(slot);
+        if (out.target == nullptr) return true;
+      } else if (out.target != nullptr && !out.target_wide) {
+        leaving = out.target;
+      } else {
+        leaving = out.slot = coder_.leaving();
+      }
+    }
+    if (!decode(piece, {own, out, arithmetic.operation, arithmetic.factor})) return false;
+    if (leaving == nullptr) return true;
+    const uint32_t bytes = coder_.encode(leaving, piece.count, slot);
+    if (threadIdx.x == 0) shared_.sent_bytes = bytes;
+    return true;
+  }
+
+  __device__ bool decode(const Piece& piece, const Landing<N>& landing) {
     const uint32_t fault =
-        coder_.decode(shared_.received, shared_.received_bytes, piece.count, values);
+        coder_.decode(shared_.received, shared_.received_bytes, piece.count, landing);
     if (fault != 0 && threadIdx.x == 0) fail(piece, DeviceFailure::kDamaged, fault, 0);
     __syncthreads();
     return fault == 0;

@@ -3,7 +3,7 @@
 namespace strait {
 
 Status TurnerTerms::count(SendPort& port, DataType type, std::span<const std::byte> message) const {
-  if (!edge.kernel_codes(type)) return Status();
+  if (!edge.kernel_encodes(type)) return Status();
   STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message));
   count_coded(port, *traffic, chunk.count * size_of(chunk.type), message.size());
   return Status();

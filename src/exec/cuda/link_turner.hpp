@@ -3,10 +3,13 @@
 //
 //   direct   the ring's slots are the link's own, pinned: the kernel fills and empties them in
 //            place, and the processor touches no value; for links whose slots have fixed places
-//   staged   the ring has slots of its own, and values are copied, or coded on the way
+//   staged   the ring has slots of its own, and messages are copied
 //
-// Values that travel coded (EdgeKind::coded) and that no kernel codes lie kChunkLead bytes into a
-// slot of the ring, so that a chunk's header has its place before them. One thread, the proxy's.
+// Kernels make and read the chunks of floats. Integers that travel coded (EdgeKind::coded) lie
+// kChunkLead bytes into a slot of the ring, so that a chunk's header has its place before them, and
+// are sent raw, since the other end may read them where they lie. What is received by a call of its
+// own is a chunk to the kernel, whatever its type: it need not be the sender's. One thread, the
+// proxy's.
 #pragma once
 
 #include <memory>
@@ -16,14 +19,13 @@
 
 namespace strait {
 
-// Coded: the other end is in another domain. By kernels: chunks of float types pass as they are,
-// since collectives code them on the GPU; sends and receives move bytes and leave it to the proxy.
 struct EdgeKind {
-  bool coded = false;
-  bool by_kernels = false;
+  bool coded = false;     // the other end is in another domain
+  bool messages = false;  // of sends and receives, not of collectives
 
-  bool kernel_codes(DataType type) const { return coded && by_kernels && is_float(type); }
-  bool proxy_codes(DataType type) const { return coded && !kernel_codes(type); }
+  bool kernel_encodes(DataType type) const { return coded && is_float(type); }
+  bool proxy_encodes(DataType type) const { return coded && !is_float(type); }
+  bool proxy_decodes(DataType type) const { return coded && !messages && !is_float(type); }
 };
 
 static_assert(kChunkLead == codec::kChunkOverhead);

@@ -23,19 +23,16 @@ DevicePlace lower(const std::optional<Place>& place) {
   return {.offset = place->offset, .buffer = DeviceBuffer::kScratch};
 }
 
-// What is coded on either side passes through memory of the lane's own: one part for what arrives,
-// one for what leaves, and the coder's scratch. Bytes of one part.
-uint64_t staging_of(const Lane& lane, size_t element_bytes) {
-  uint64_t count = 0;
-  for (const Step& step : lane.steps)
-    if (step.recv_wire == Wire::kCoded || step.send_wire == Wire::kCoded)
-      count = std::max(count, std::min(step.count, lane.piece));
-  return (count * element_bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
 }
 
-uint64_t coder_bytes(DataType type) {
-  const uint64_t bytes = codec::encode_scratch_bytes(type) / codec::kCodecTeams;
-  return (bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+// What leaves coded may pass through memory of the lane's own.
+uint64_t leaving_bytes(const Lane& lane, size_t element_bytes) {
+  uint64_t count = 0;
+  for (const Step& step : lane.steps)
+    if (step.send_wire == Wire::kCoded) count = std::max(count, std::min(step.count, lane.piece));
+  return aligned(count * element_bytes);
 }
 
 DeviceOperation lower(ReduceKind kind) {
@@ -56,21 +53,25 @@ DeviceOperation lower(ReduceKind kind) {
 
 }  // namespace
 
+uint64_t coder_staging_bytes(DataType type) {
+  return aligned(codec::encode_scratch_bytes(type) / codec::kCodecTeams);
+}
+
 LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of) {
   LoweredPlan lowered;
   for (size_t i = 0; i < plan.lanes.size(); ++i) {
     const Lane& lane = plan.lanes[i];
+    const uint64_t leaving = leaving_bytes(lane, size_of(type));
     lowered.lanes.push_back({.piece = lane.piece,
                              .rounds = round_count(lane),
                              .first_step = static_cast<uint32_t>(lowered.steps.size()),
                              .step_count = static_cast<uint32_t>(lane.steps.size()),
-                             .staging = lowered.staging_bytes,
-                             .staging_stride = staging_of(lane, size_of(type)),
+                             .staging = leaving > 0 ? lowered.staging_bytes : kNoStaging,
+                             .staging_stride = leaving,
                              .next = kNoLane,
                              .type = static_cast<uint32_t>(type),
                              .tag = 0});
-    const uint64_t stride = lowered.lanes.back().staging_stride;
-    if (stride > 0) lowered.staging_bytes += 2 * stride + coder_bytes(type);
+    if (leaving > 0) lowered.staging_bytes += leaving + coder_staging_bytes(type);
     const auto port = [&](Direction direction, const Step& step, int peer) {
       return step.count == 0 || peer == kNoPeer ? nullptr : port_of(direction, i, peer);
     };

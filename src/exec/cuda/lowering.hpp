@@ -24,6 +24,9 @@ using PortOf = std::function<DevicePort*(Direction direction, size_t lane, int p
 
 LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of);
 
+// What the coder of a lane needs besides values, of a float type.
+uint64_t coder_staging_bytes(DataType type);
+
 DeviceArithmetic lower(const Arithmetic& arithmetic, const Request& request);
 
 }  // namespace strait

@@ -28,8 +28,8 @@ class StagedSender final : public LinkTurner {
   Result<size_t> fill(std::span<std::byte> slot, const MarkedRing::Posted& posted) {
     const std::byte* values = ring_.slot(sequence_);
     const auto type = static_cast<DataType>(posted.type);
-    if (terms_.edge.proxy_codes(type))
-      return encode_into_slot(port_, *terms_.traffic, coding_of(type), type, values + kChunkLead,
+    if (terms_.edge.proxy_encodes(type))
+      return encode_into_slot(port_, *terms_.traffic, raw_coding(), type, values + kChunkLead,
                               posted.bytes / size_of(type));
     STRAIT_CHECK(posted.bytes <= slot.size(), "a piece fits its slot");
     std::memcpy(slot.data(), values, posted.bytes);
@@ -37,13 +37,10 @@ class StagedSender final : public LinkTurner {
     return size_t{posted.bytes};
   }
 
-  // A kernel that reads the link's slots itself finds values there: what collectives send is raw.
-  Coding coding_of(DataType type) const {
+  Coding raw_coding() const {
     Coding coding = terms_.coding;
-    if (terms_.edge.by_kernels && !is_float(type)) {
-      coding.options.mode = codec::Mode::kRaw;
-      coding.chooses_mode = false;
-    }
+    coding.options.mode = codec::Mode::kRaw;
+    coding.chooses_mode = false;
     return coding;
   }
 
@@ -74,7 +71,7 @@ class StagedReceiver final : public LinkTurner {
     if (terms_.edge.coded) {
       STRAIT_ASSIGN(chunk, codec::inspect(message));
     }
-    const bool decodes = terms_.edge.proxy_codes(chunk.type);
+    const bool decodes = terms_.edge.proxy_decodes(chunk.type);
     const size_t bytes = decodes ? chunk.count * size_of(chunk.type) : message.size();
     if (bytes + kChunkLead > ring_.slot_bytes())
       return error(Code::kInvalidUsage,
