@@ -71,7 +71,7 @@ Status query_properties(ncclComm_t name, ncclCommProperties_t* out) {
   known.cudaDev = comm.device().ordinal;
   known.nvmlDev = comm.device().ordinal;
   known.nLsaTeams = comm.rank_count() / lsa_size(comm);
-  known.hostRmaSupport = !comm.device().gpu;
+  known.hostRmaSupport = true;
   const size_t covered =
       known.version < kGinSince ? kSmallestPropertyBytes : std::min(known.size, sizeof known);
   std::memcpy(out, &known, covered);

@@ -66,8 +66,6 @@ Status register_window(ncclComm_t comm, void* buffer, size_t bytes, ncclWindow_t
   STRAIT_TRY(check_usable(*handle));
   const Status wrong = check_window(buffer, bytes, out, flags);
   if (out != nullptr) *out = nullptr;
-  // As NCCL where it cannot share the memory: no window, and no error.
-  if (handle->comm->device().gpu) return wrong;
   Making making;
   making.first = false;
   making.in_turn = handle->comm.get();
@@ -75,6 +73,7 @@ Status register_window(ncclComm_t comm, void* buffer, size_t bytes, ncclWindow_t
   making.run = [made = handle->comm, comm, buffer, bytes, out, wrong]() -> Status {
     STRAIT_ASSIGN(const uint32_t number,
                   open_window(*made, static_cast<std::byte*>(buffer), bytes, wrong));
+    if (number == 0) return Status();  // as NCCL where it cannot share the memory: no error
     std::lock_guard lock(windows().mutex);
     auto* const name = reinterpret_cast<ncclWindow_t>(++windows().last);
     windows().all[name] = {.comm = comm, .number = number, .buffer = buffer};
@@ -108,25 +107,22 @@ Status check_signal(const Communicator& comm, const SignalName& name) {
   if (name.peer < 0 || name.peer >= comm.rank_count())
     return error(Code::kInvalidArgument, "peer {} is not among the {} ranks (0 to {})", name.peer,
                  comm.rank_count(), comm.rank_count() - 1);
-  if (comm.device().gpu)
-    return error(Code::kInvalidArgument,
-                 "one-sided calls are for communicators of hosts: use ncclSend and ncclRecv");
   const auto rma = comm.rma();
   if (rma == nullptr)
     return error(Code::kInvalidUsage,
                  "no window was registered: register one first, or make the communicator with "
                  "rmaEagerInit 1 (NCCL_RMA_EAGER_INIT=1)");
-  const SignalBoard& board = rma->board();
-  if (name.context < 0 || name.context >= board.contexts())
+  const SignalShape& known = rma->signals();
+  if (name.context < 0 || name.context >= known.contexts)
     return error(Code::kInvalidArgument,
                  "ctx {} is not among the {} contexts: make the communicator with a higher "
                  "numRmaCtx",
-                 name.context, board.contexts());
-  if (name.index < 0 || name.index >= board.signals())
+                 name.context, known.contexts);
+  if (name.index < 0 || name.index >= known.signals)
     return error(Code::kInvalidArgument,
                  "sigIdx {} is not among the {} signals: make the communicator with a higher "
                  "numRmaSig",
-                 name.index, board.signals());
+                 name.index, known.signals);
   return Status();
 }
 
@@ -145,6 +141,8 @@ Status submit_call(ncclComm_t comm, cudaStream_t stream, Check&& check) {
   Result<RmaCall> call = check(*(*handle)->comm);
   if (!call.ok())
     return group.refuse(call.status().at(fmt::format("rank {}", (*handle)->comm->rank())));
+  const Status reached = (*handle)->comm->check_one_sided(*call, stream);
+  if (!reached.ok()) return group.refuse(reached);
   return group.submit((*handle)->comm, std::move(*call), stream);
 }
 

@@ -80,6 +80,13 @@ Status Communicator::check_places(const Operation& operation, void* stream) {
   return status;
 }
 
+Status Communicator::check_one_sided(const RmaCall& call, void* stream) {
+  if (!gpu_) return Status();
+  const Status status = gpu_->check_one_sided(call.bytes > 0 ? call.source : nullptr, stream);
+  if (status.code() == Code::kCudaError) fail(status);
+  return status;
+}
+
 Status Communicator::run(uint64_t ticket, const std::vector<Operation>& operations,
                          std::span<void* const> streams) {
   // What was not prepared is not launched either.
@@ -280,12 +287,30 @@ Status Communicator::open_rma() {
                    .zero_copy = config.zero_copy != "off",
                    .timeout_ms = wait_ms(),
                    .doorbell = parts_.station->doorbell.get(),
+                   .gpu = nullptr,
                    .stopped = [this] { return failure(); },
                    .fail = [this](const Status& why) { fail(why); }};
-  STRAIT_ASSIGN(auto made, Rma::open(std::move(terms), Deadline::after_ms(wait_ms())));
+  const Deadline deadline = Deadline::after_ms(wait_ms());
+  if (gpu_) {
+    STRAIT_ASSIGN(terms.gpu, open_gpu_rma(terms, deadline));
+  }
+  STRAIT_ASSIGN(auto made, Rma::open(std::move(terms), deadline));
   std::lock_guard lock(mutex_);
   rma_ = std::move(made);
   return Status();
+}
+
+Result<std::shared_ptr<GpuOneSided>> Communicator::open_gpu_rma(const Rma::Terms& terms,
+                                                                Deadline deadline) {
+  return GpuOneSided::open(
+      gpu_->engine(),
+      {.rank = parts_.rank,
+       .shape = {.rank_count = rank_count(), .contexts = terms.contexts, .signals = terms.signals},
+       .slots = terms.slots,
+       .piece_bytes = terms.slot_bytes,
+       .timeout_ms = terms.timeout_ms,
+       .wake = [doorbell = terms.doorbell] { doorbell->ring(); }},
+      deadline, terms.stopped);
 }
 
 std::shared_ptr<Rma> Communicator::rma() const {
@@ -299,6 +324,20 @@ Status Communicator::run(const std::vector<RmaCall>& calls) {
   Status status = failure();
   if (status.ok()) status = one_sided->run(calls);
   one_sided->end();
+  if (status.ok()) return status;
+  fail(status);
+  return failure();
+}
+
+Status Communicator::queue(const std::vector<RmaCall>& calls, RmaPart part,
+                           std::span<void* const> streams) {
+  Status status = failure();
+  if (status.ok())
+    status = gpu_->queue_together(streams, [&](cuda::StreamHandle stream) {
+      return part == RmaPart::kPuts ? rma()->queue_puts(calls, stream)
+                                    : rma()->queue_waits(calls, stream);
+    });
+  if (part == RmaPart::kWaits) rma()->end();
   if (status.ok()) return status;
   fail(status);
   return failure();

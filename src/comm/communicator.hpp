@@ -89,6 +89,8 @@ class Communicator {
 
   // Ok if this rank reaches the operation's buffers, and a GPU's streams are its own.
   Status check_places(const Operation& operation, void* stream);
+  // The same of a one-sided call.
+  Status check_one_sided(const RmaCall& call, void* stream);
   // On a GPU: of the capture that the stream is in; 0: none.
   Result<uint64_t> capture_id(void* stream) const { return gpu_->capture_id(stream); }
 
@@ -134,7 +136,13 @@ class Communicator {
   Status open_rma();
   // Null before that.
   std::shared_ptr<Rma> rma() const;
+  // On a host: puts and signals, then waits.
   Status run(const std::vector<RmaCall>& calls);
+  // On a GPU: the one part or the other, into the first stream; the others wait for it.
+  enum class RmaPart { kPuts, kWaits };
+  Status queue(const std::vector<RmaCall>& calls, RmaPart part, std::span<void* const> streams);
+  // Null on a host.
+  GpuSide* gpu() const { return gpu_.get(); }
 
   // Gives back links and working memory; every rank at the same place in its order of calls, which
   // is a barrier. They come back by themselves.
@@ -142,13 +150,15 @@ class Communicator {
   uint64_t releasable_bytes() const;
   uint64_t kept_bytes() const;
 
+  int64_t wait_ms() const;  // without progress
+
   TrafficStats stats() const;
   void reset_stats();
   // To one peer in another domain, since the communicator was made.
   CodedBytes coded_to(int peer) const { return connections_.coded_to(peer); }
 
  private:
-  int64_t wait_ms() const;  // without progress
+  Result<std::shared_ptr<GpuOneSided>> open_gpu_rma(const Rma::Terms& terms, Deadline deadline);
   bool stop(const Status& why);
   Status attempt(const std::function<Status()>& work);
   Status drive_on_host(const std::vector<Operation>& operations);

@@ -1,10 +1,14 @@
 #include "comm/gpu_side.hpp"
 
-#include "base/cuda/pointer.hpp"
+#include <algorithm>
+
 #include "comm/to_self.hpp"
 
 namespace strait {
 namespace {
+
+constexpr size_t kRoundBytes = 64 << 10;
+constexpr int64_t kRoundEndMs = 10'000;
 
 cuda::StreamHandle handle_of(void* stream) {
   return static_cast<cuda::StreamHandle>(stream);
@@ -75,6 +79,43 @@ Status GpuSide::check(const Operation& operation, void* stream) const {
   return check_buffer("the scalar", operation.scalar_place);
 }
 
+Status GpuSide::check_one_sided(const void* source, void* stream) const {
+  STRAIT_TRY(engine_->check_stream(handle_of(stream)));
+  return check_buffer("localbuff", source);
+}
+
+Result<cuda::PointerFacts> GpuSide::check_window(const void* base, uint64_t bytes) const {
+  STRAIT_TRY(check_buffer("buff", base));
+  STRAIT_ASSIGN(const cuda::PointerFacts facts, cuda::pointer_facts(engine_->driver(), base));
+  const uint64_t begin = cuda::device_pointer(base) - facts.base;
+  if (facts.kind == cuda::MemoryKind::kDevice && bytes > facts.bytes - begin)
+    return error(Code::kInvalidArgument,
+                 "buff {} and size {} leave their allocation, which has {} bytes from there on: "
+                 "register memory that exists",
+                 base, bytes, facts.bytes - begin);
+  return facts;
+}
+
+Result<std::byte*> GpuSide::reserve_round(size_t bytes) {
+  const cuda::ContextHandle context = engine_->context();
+  if (!round_stream_) {
+    STRAIT_ASSIGN(round_stream_, cuda::Stream::create(engine_->driver(), context));
+  }
+  if (bytes > round_memory_.bytes()) {
+    STRAIT_ASSIGN(round_memory_, cuda::PinnedMemory::allocate(engine_->driver(), context,
+                                                              std::max(bytes, kRoundBytes),
+                                                              "records of all ranks"));
+  }
+  return round_memory_.data();
+}
+
+// A call that goes wrong is ended by the engine, so this wait ends too.
+Status GpuSide::complete_round() const {
+  STRAIT_ASSIGN(const auto scope, cuda::ContextScope::enter(engine_->driver(), engine_->context()));
+  return cuda::wait_idle(engine_->driver(), round_stream_.get(),
+                         Deadline::after_ms(engine_->timeout_ms() + kRoundEndMs));
+}
+
 Result<uint64_t> GpuSide::capture_id(void* stream) const {
   return engine_->capture_id(handle_of(stream));
 }
@@ -89,22 +130,29 @@ Status GpuSide::prepare(std::span<const Operation> operations, const PlanCache& 
   return engine_->prepare(point_to_point(operations, plans));
 }
 
-Status GpuSide::run(std::span<const Operation> operations, const PlanCache& plans,
-                    uint64_t* call_count, std::span<void* const> streams) {
+Status GpuSide::queue_together(std::span<void* const> streams,
+                               const std::function<Status(cuda::StreamHandle stream)>& work) {
   const cuda::StreamHandle stream = streams.empty() ? nullptr : handle_of(streams.front());
   std::vector<cuda::StreamHandle> others;
   for (size_t i = 1; i < streams.size(); ++i) others.push_back(handle_of(streams[i]));
   STRAIT_TRY(engine_->join(stream, others));
-  STRAIT_TRY(copy_to_self(operations, stream));
-  for (const Operation& operation : operations) {
-    if (is_point_to_point(operation.request.collective)) continue;
-    const BoundPlan* bound = plans.find(operation.request);
-    if (bound != nullptr) STRAIT_TRY(run_collective(operation, *bound, *call_count, stream));
-    // Numbers count collectives, so that all ranks agree on them whatever was skipped.
-    ++*call_count;
-  }
-  STRAIT_TRY(engine_->launch(point_to_point(operations, plans), stream));
+  STRAIT_TRY(work(stream));
   return engine_->part(stream, others);
+}
+
+Status GpuSide::run(std::span<const Operation> operations, const PlanCache& plans,
+                    uint64_t* call_count, std::span<void* const> streams) {
+  return queue_together(streams, [&](cuda::StreamHandle stream) -> Status {
+    STRAIT_TRY(copy_to_self(operations, stream));
+    for (const Operation& operation : operations) {
+      if (is_point_to_point(operation.request.collective)) continue;
+      const BoundPlan* bound = plans.find(operation.request);
+      if (bound != nullptr) STRAIT_TRY(run_collective(operation, *bound, *call_count, stream));
+      // Numbers count collectives, so that all ranks agree on them whatever was skipped.
+      ++*call_count;
+    }
+    return engine_->launch(point_to_point(operations, plans), stream);
+  });
 }
 
 Status GpuSide::run_collective(const Operation& operation, const BoundPlan& bound, uint64_t number,

@@ -3,11 +3,14 @@
 // it is on the communicator.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/cuda/pinned_memory.hpp"
+#include "base/cuda/pointer.hpp"
 #include "comm/operation.hpp"
 #include "comm/plan_cache.hpp"
 #include "exec/cuda/engine.hpp"
@@ -34,6 +37,10 @@ class GpuSide {
   // The buffers, where there are some, are memory that this GPU reaches; the stream is of its
   // context.
   Status check(const Operation& operation, void* stream) const;
+  // The same of a one-sided call, which may read at `source`.
+  Status check_one_sided(const void* source, void* stream) const;
+  // Whether a window may lie there; and what the driver says of the memory.
+  Result<cuda::PointerFacts> check_window(const void* base, uint64_t bytes) const;
   Result<uint64_t> capture_id(void* stream) const;
 
   // Plans are in the cache; what the GPU needs of them is made here.
@@ -42,6 +49,14 @@ class GpuSide {
   // others wait for it.
   Status run(std::span<const Operation> operations, const PlanCache& plans, uint64_t* call_count,
              std::span<void* const> streams);
+  // `work` on the first stream, after all of them and before what they get next.
+  Status queue_together(std::span<void* const> streams,
+                        const std::function<Status(cuda::StreamHandle stream)>& work);
+  // For small records in a call of this communicator's own: memory that host and GPU reach, good
+  // until the next one, and the stream of that call.
+  Result<std::byte*> reserve_round(size_t bytes);
+  void* round_stream() const { return round_stream_.get(); }
+  Status complete_round() const;
   // The cache has dropped its plans.
   void forget();
 
@@ -57,6 +72,8 @@ class GpuSide {
   const int rank_;
   const int rank_count_;
   std::map<const BoundPlan*, std::shared_ptr<const GpuEngine::GpuPlan>> plans_;
+  cuda::PinnedMemory round_memory_;
+  cuda::Stream round_stream_;
 };
 
 }  // namespace strait

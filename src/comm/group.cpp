@@ -10,57 +10,9 @@
 #include <vector>
 
 #include "comm/estimate.hpp"
-#include "exec/stream.hpp"
+#include "comm/group_batch.hpp"
 
 namespace strait {
-
-// What one communicator does for one group. Its one-sided calls are a batch of their own, which
-// takes no ticket: they wait for peers that may first have to make other calls.
-struct Group::Batch {
-  static Result<std::shared_ptr<Batch>> begin(std::shared_ptr<Communicator> comm, bool beside) {
-    if (!beside && !comm->enter())
-      return error(Code::kInvalidUsage,
-                   "rank {}: another thread is in a call on this communicator: let one thread at a "
-                   "time use it",
-                   comm->rank());
-    auto batch = std::make_shared<Batch>();
-    batch->comm = std::move(comm);
-    batch->in_call = !beside;
-    return batch;
-  }
-  // The calling thread is done with the communicator; the work may go on.
-  void end_call() {
-    if (std::exchange(in_call, false)) comm->leave();
-  }
-  ~Batch() { end_call(); }
-
-  bool in_call = false;
-  std::shared_ptr<Communicator> comm;
-  std::vector<Operation> operations;
-  std::vector<RmaCall> one_sided;
-  std::vector<std::shared_ptr<HostStream>> streams;
-  std::vector<void*> gpu_streams;
-  bool synchronous = false;  // some operation was given no stream
-  uint64_t ticket = 0;
-  bool queued = false;  // its streams run it
-  bool prepared = false;
-  bool ran = false;  // the ticket is used up
-
-  Status prepare() {
-    prepared = true;
-    return comm->prepare(ticket, operations);
-  }
-  Status run() {
-    ran = true;
-    if (prepared) return comm->launch(operations, gpu_streams);
-    return one_sided.empty() ? comm->run(ticket, operations, gpu_streams) : comm->run(one_sided);
-  }
-  // The ticket must be used up, or the communicator's next call waits for ever.
-  Status give_up(const Status& why) {
-    comm->fail(why);
-    return run();
-  }
-};
 
 namespace {
 
@@ -241,9 +193,9 @@ Status Group::refuse(const Status& why) {
 }
 
 // The calls of the group, by communicator.
-Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
+Result<Group::Batches> Group::take_batches() {
   const auto entries = std::exchange(entries_, {});
-  std::vector<std::shared_ptr<Batch>> batches;
+  Batches batches;
   for (const Entry& entry : entries) {
     auto found = std::ranges::find_if(batches, [&](auto& b) {
       return b->comm == entry.comm && b->one_sided.empty() == !entry.one_sided;
@@ -278,53 +230,16 @@ Result<std::vector<std::shared_ptr<Group::Batch>>> Group::take_batches() {
   return batches;
 }
 
-// What one communicator runs together is captured together. Other communicators of the group may be
-// captured into graphs of their own: programs with a graph for each of their GPUs do so.
-Status Group::check_captures(const std::vector<std::shared_ptr<Batch>>& batches) {
-  for (const auto& batch : batches) {
-    std::optional<uint64_t> first;
-    for (void* stream : batch->gpu_streams) {
-      STRAIT_ASSIGN(const uint64_t capture, batch->comm->capture_id(stream));
-      if (!first) first = capture;
-      if (*first == capture) continue;
-      return error(
-          Code::kInvalidUsage,
-          "the streams that a communicator is given in a group are captured into different "
-          "graphs, or only some are: capture all of them into one graph, or none");
-    }
-  }
-  return Status();
-}
-
-// Waits for peers only where something is called for the first time: then beside the others, since
-// they may be the peers. Everything else stays on this thread, which the per-thread stream names.
-Status Group::prepare_on_gpu(const std::shared_ptr<Batch>& batch,
-                             std::vector<std::function<Status()>>& waits) {
-  const auto background = batch->comm->progress();
-  if (batch->comm->is_prepared(batch->operations)) return batch->prepare();
-  if (background->blocking()) {
-    waits.push_back([batch] { return batch->prepare(); });
-    return Status();
-  }
-  if (std::ranges::any_of(batch->gpu_streams, is_per_thread_stream))
-    return batch->give_up(error(
-        Code::kInvalidUsage,
-        "the per-thread stream names another stream where a non-blocking communicator works: give "
-        "it a stream of your own"));
-  const Status begun = background->start([batch] { return batch->run(); });
-  if (begun.code() != Code::kInProgress) return batch->give_up(begun);
-  batch->queued = true;
-  return begun;
-}
-
 Status Group::launch() {
   STRAIT_ASSIGN(const auto batches, take_batches());
   std::vector<std::function<Status()>> waits;
   Status begun;  // kInProgress when something goes on in the background
+  const Status put = queue_on_gpus(batches, Communicator::RmaPart::kPuts);
   for (const auto& batch : batches) {
     const auto background = batch->comm->progress();
-    if (batch->comm->device().gpu && batch->one_sided.empty()) {
-      const Status status = prepare_on_gpu(batch, waits);
+    if (batch->comm->device().gpu) {
+      if (batch->beside_on_gpu()) continue;
+      const Status status = prepare_on_gpu(batch, batches, waits);
       if (!status.ok()) begun = status;
       continue;
     }
@@ -359,6 +274,8 @@ Status Group::launch() {
   for (const auto& batch : batches)
     if (batch->prepared && !batch->ran)
       if (const Status launched = batch->run(); status.ok()) status = launched;
+  const Status waited = queue_on_gpus(batches, Communicator::RmaPart::kWaits);
+  if (status.ok()) status = put.ok() ? waited : put;
   for (const auto& batch : batches)
     if (!status.ok() && !batch->queued && !batch->ran) {
       // Its reason is the status.

@@ -58,10 +58,12 @@ class Group {
   Status end_outermost();
   Status check_makings() const;
   Status launch_makings(std::vector<Making> makings);
-  Result<std::vector<std::shared_ptr<Batch>>> take_batches();
-  static Status check_captures(const std::vector<std::shared_ptr<Batch>>& batches);
-  static Status prepare_on_gpu(const std::shared_ptr<Batch>& batch,
+  using Batches = std::vector<std::shared_ptr<Batch>>;
+  Result<Batches> take_batches();
+  static Status check_captures(const Batches& batches);
+  static Status prepare_on_gpu(const std::shared_ptr<Batch>& batch, const Batches& batches,
                                std::vector<std::function<Status()>>& waits);
+  static Status queue_on_gpus(const Batches& batches, Communicator::RmaPart part);
   Status launch();
 
   int depth_ = 0;

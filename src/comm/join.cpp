@@ -51,7 +51,7 @@ class Joiner {
     parts_.kin.secret = bootstrap_->transport_secret();
     parts_.progress = terms_.progress;
     auto made = Communicator::make(std::move(parts_));
-    if (config_.rma_eager_init == 1 && !made->device().gpu) STRAIT_TRY(made->open_rma());
+    if (config_.rma_eager_init == 1) STRAIT_TRY(made->open_rma());
     return made;
   }
 

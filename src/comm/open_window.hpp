@@ -9,8 +9,8 @@
 
 namespace strait {
 
-// The window's number, the same on all ranks. A rank with something wrong tells its peers, and all
-// fail.
+// The window's number, the same on all ranks; 0 where GPUs cannot share some rank's memory. A rank
+// with something wrong tells its peers, and all fail.
 Result<uint32_t> open_window(Communicator& comm, std::byte* base, uint64_t bytes,
                              const Status& wrong);
 // Local: peers must not put any more.

@@ -11,18 +11,8 @@ namespace {
 // Copied under the lock of the window at once.
 constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr int64_t kAcceptTurnMs = 100;
-constexpr int64_t kAgentTurnMs = 200;
+constexpr int64_t kSlotTurnMs = 200;
 constexpr int64_t kMapMs = 10'000;
-constexpr uint32_t kTag = 0x52'4d'41'31;
-
-// Before the bytes of each message.
-struct Header {
-  uint32_t window = 0;
-  uint32_t bytes = 0;
-  uint64_t offset = 0;
-  int32_t context = 0;
-  int32_t signal = -1;  // -1: more pieces follow
-};
 
 // Of this process, by communicator and rank.
 struct Neighbours {
@@ -35,11 +25,27 @@ Neighbours& neighbours() {
   return table;
 }
 
+SignalShape shape_of(const Rma::Terms& terms) {
+  return {.rank_count = static_cast<int>(terms.routes.size()),
+          .contexts = terms.contexts,
+          .signals = terms.signals};
+}
+
+// Null: by memcpy.
+WindowTable::Writer writer(const std::shared_ptr<GpuOneSided>& gpu) {
+  if (gpu == nullptr) return nullptr;
+  return [gpu](std::byte* target, std::span<const std::byte> bytes) {
+    return gpu->write(target, bytes);
+  };
+}
+
 }  // namespace
 
 Rma::Rma(Terms terms)
     : terms_(std::move(terms)),
-      board_(terms_.contexts, terms_.signals, static_cast<int>(terms_.routes.size())) {
+      shape_(shape_of(terms_)),
+      windows_(writer(terms_.gpu)),
+      board_(shape_) {
   for (size_t i = 0; i < terms_.routes.size(); ++i) peers_.push_back(std::make_unique<Peer>());
 }
 
@@ -48,6 +54,7 @@ Rma::~Rma() {
 }
 
 void Rma::close() {
+  if (terms_.gpu) terms_.gpu->close();
   if (!ending_.exchange(true)) terms_.doorbell->ring();
   if (agent_.joinable()) agent_.join();
   std::lock_guard lock(neighbours().mutex);
@@ -76,7 +83,7 @@ LinkSpec Rma::spec(int source, int destination) const {
           .destination = terms_.routes[static_cast<size_t>(destination)].rank,
           .lane = terms_.lane,
           .slots = terms_.slots,
-          .slot_bytes = terms_.slot_bytes + sizeof(Header)};
+          .slot_bytes = terms_.slot_bytes + sizeof(PutHeader)};
 }
 
 Status Rma::connect(Deadline deadline) {
@@ -170,14 +177,14 @@ Status Rma::send(const RmaCall& call, bool written) {
     STRAIT_ASSIGN(const std::span<std::byte> slot, await_slot(peer));
     const uint64_t piece = std::min<uint64_t>(call.bytes - sent, terms_.slot_bytes);
     const bool last = sent + piece == call.bytes;
-    const Header header{.window = call.window,
-                        .bytes = static_cast<uint32_t>(piece),
-                        .offset = call.offset + sent,
-                        .context = call.to.context,
-                        .signal = last ? call.to.index : -1};
+    const PutHeader header{.window = call.window,
+                           .bytes = static_cast<uint32_t>(piece),
+                           .offset = call.offset + sent,
+                           .context = call.to.context,
+                           .signal = last ? call.to.index : -1};
     std::memcpy(slot.data(), &header, sizeof header);
     if (piece > 0) std::memcpy(slot.data() + sizeof header, call.source + sent, piece);
-    peer.send->commit(sizeof header + piece, kTag);
+    peer.send->commit(sizeof header + piece, kRmaTag);
     sent += piece;
   } while (sent < call.bytes);
   return Status();
@@ -196,7 +203,7 @@ Result<std::span<std::byte>> Rma::await_slot(Peer& peer) {
                    "rank {}: a put waited {} ms for its peer to take the one before; look at that "
                    "rank, or raise STRAIT_TIMEOUT_MS",
                    terms_.rank, terms_.timeout_ms);
-    terms_.doorbell->wait(seen, Deadline::after_ms(kAgentTurnMs));
+    terms_.doorbell->wait(seen, Deadline::after_ms(kSlotTurnMs));
   }
 }
 
@@ -206,7 +213,11 @@ void Rma::serve() {
     const uint32_t seen = terms_.doorbell->read();
     bool took = false;
     for (size_t peer = 0; peer < peers_.size(); ++peer) took |= take_all(static_cast<int>(peer));
-    if (!took && !ending_.load()) terms_.doorbell->wait(seen, Deadline::after_ms(kAgentTurnMs));
+    if (terms_.gpu) {
+      took |= send_on();
+      look_at_waits();
+    }
+    if (!took && !ending_.load()) terms_.doorbell->wait(seen, Deadline::after_ns(turn_ns()));
   }
 }
 
@@ -240,7 +251,7 @@ bool Rma::take_all(int rank) {
 }
 
 Status Rma::take(int rank, std::span<const std::byte> message) {
-  Header header;
+  PutHeader header;
   if (message.size() < sizeof header)
     return error(Code::kRemoteError, "a one-sided message of {} bytes", message.size());
   std::memcpy(&header, message.data(), sizeof header);
@@ -251,8 +262,14 @@ Status Rma::take(int rank, std::span<const std::byte> message) {
   // Also where nothing is left to write: the window must be there.
   if (header.window != 0) STRAIT_TRY(windows_.write(header.window, header.offset, bytes));
   if (header.signal < 0) return Status();
-  if (board_.add({.peer = rank, .context = header.context, .index = header.signal}))
+  const SignalName name{.peer = rank, .context = header.context, .index = header.signal};
+  if (shape_.has(name)) {
+    if (terms_.gpu)
+      terms_.gpu->add(name);
+    else
+      board_.add(name);
     return Status();
+  }
   return error(Code::kRemoteError, "there is no signal {} in context {}", header.signal,
                header.context);
 }
@@ -263,6 +280,7 @@ void Rma::end() {
 }
 
 bool Rma::idle() const {
+  if (terms_.gpu && terms_.gpu->busy()) return false;
   return pending_.load() == 0 && std::ranges::all_of(peers_, [](const auto& peer) {
            return !peer->send || peer->send->flushed();
          });
@@ -276,7 +294,8 @@ void Rma::stop(const Status& why) {
 }
 
 uint64_t Rma::memory_bytes() const {
-  return 2 * (peers_.size() - 1) * terms_.slots * (terms_.slot_bytes + sizeof(Header));
+  return 2 * (peers_.size() - 1) * terms_.slots * (terms_.slot_bytes + sizeof(PutHeader)) +
+         (terms_.gpu ? terms_.gpu->memory_bytes() : 0);
 }
 
 }  // namespace strait

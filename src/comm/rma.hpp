@@ -8,6 +8,8 @@
 // Bytes cross the link once, with a copy into a slot and one out of it. Between threads of a
 // process the caller writes into the window itself, with one copy and no agent; between processes
 // of a host too, if the window lies in memory of ncclMemAlloc, and then only the signal crosses.
+// On GPUs the calls are queued into streams, a peer that the GPU reaches is written to by the GPU,
+// and the agent serves the others (exec/cuda/one_sided.hpp).
 // What one rank sends to another stays in its order. Owned by the communicator, made when a first
 // window is registered; calls may come from any thread.
 #pragma once
@@ -25,11 +27,14 @@
 #include "comm/signal_board.hpp"
 #include "comm/unique_id.hpp"
 #include "comm/window_table.hpp"
+#include "exec/cuda/one_sided.hpp"
 
 namespace strait {
 
 // Beside collectives (from 0) and send and receive.
 inline constexpr int kRmaLane = kPointToPointLane + (1 << 15);
+
+inline constexpr uint32_t kRmaTag = 0x52'4d'41'31;
 
 class Rma {
  public:
@@ -45,6 +50,7 @@ class Rma {
     bool zero_copy = true;   // into windows of other processes
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
+    std::shared_ptr<GpuOneSided> gpu;             // of a rank on a GPU
     std::function<Status()> stopped;              // why the communicator does not go on, or ok
     std::function<void(const Status& why)> fail;  // ends the communicator
   };
@@ -57,10 +63,15 @@ class Rma {
   Rma& operator=(const Rma&) = delete;
 
   WindowTable& windows() { return windows_; }
-  SignalBoard& board() { return board_; }
+  const SignalShape& signals() const { return shape_; }
+  const std::shared_ptr<GpuOneSided>& gpu() const { return terms_.gpu; }
 
-  // Puts and signals in order, then what is to be waited for.
+  // On a host: puts and signals in order, then what is to be waited for.
   Status run(const std::vector<RmaCall>& calls);
+  // On a GPU: either of them.
+  Status queue_puts(const std::vector<RmaCall>& calls, cuda::StreamHandle stream);
+  Status queue_waits(const std::vector<RmaCall>& calls, cuda::StreamHandle stream);
+  void remove_window(uint32_t number);
   // Between begin() and end() a batch is on its way to run().
   void begin() { pending_.fetch_add(1); }
   void end();
@@ -93,14 +104,19 @@ class Rma {
   std::shared_ptr<Rma> neighbour(int peer) const;
   Result<std::span<std::byte>> await_slot(Peer& peer);
   void serve();
+  int64_t turn_ns() const;
+  bool send_on();
+  void look_at_waits();
   bool take_all(int rank);
   Status take(int rank, std::span<const std::byte> message);
   Status why_not(int peer);
 
   const Terms terms_;
+  const SignalShape shape_;
   WindowTable windows_;
   SignalBoard board_;
   std::vector<std::unique_ptr<Peer>> peers_;
+  int64_t waits_seen_ns_ = 0;        // the agent's
   std::atomic<int> pending_{0};      // partner: idle() of the thread that drains
   std::atomic<bool> ending_{false};  // partner: the agent, which looks at every wake-up
   std::thread agent_;

@@ -6,18 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "exec/signal_name.hpp"
+
 namespace strait {
-
-struct SignalName {
-  int peer = 0;
-  int context = 0;
-  int index = 0;
-};
-
-struct SignalWait {
-  SignalName signal;
-  uint64_t count = 1;
-};
 
 struct RmaCall {
   // Empty for a call that only waits.

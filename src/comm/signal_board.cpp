@@ -5,24 +5,10 @@
 
 namespace strait {
 
-SignalBoard::SignalBoard(int contexts, int signals, int rank_count)
-    : contexts_(contexts),
-      signals_(signals),
-      counts_(static_cast<size_t>(contexts) * static_cast<size_t>(signals) *
-              static_cast<size_t>(rank_count)) {}
-
-size_t SignalBoard::place(const SignalName& name) const {
-  return (static_cast<size_t>(name.peer) * static_cast<size_t>(contexts_) +
-          static_cast<size_t>(name.context)) *
-             static_cast<size_t>(signals_) +
-         static_cast<size_t>(name.index);
-}
-
 bool SignalBoard::add(const SignalName& name) {
-  if (name.context < 0 || name.context >= contexts_ || name.index < 0 || name.index >= signals_)
-    return false;
+  if (!shape_.has(name)) return false;
   std::lock_guard lock(mutex_);
-  ++counts_[place(name)];
+  ++counts_[shape_.place(name)];
   changed_.notify_all();
   return true;
 }
@@ -30,19 +16,19 @@ bool SignalBoard::add(const SignalName& name) {
 Status SignalBoard::wait(const std::vector<SignalWait>& waits, Deadline deadline,
                          const std::function<Status(int peer)>& stopped) {
   std::map<size_t, uint64_t> needed;
-  for (const SignalWait& wait : waits) needed[place(wait.signal)] += wait.count;
+  for (const SignalWait& wait : waits) needed[shape_.place(wait.signal)] += wait.count;
   std::unique_lock lock(mutex_);
   while (true) {
     const SignalWait* missing = nullptr;
     for (const SignalWait& wait : waits)
-      if (counts_[place(wait.signal)] < needed[place(wait.signal)]) missing = &wait;
+      if (counts_[shape_.place(wait.signal)] < needed[shape_.place(wait.signal)]) missing = &wait;
     if (missing == nullptr) break;
     STRAIT_TRY(stopped(missing->signal.peer));
     if (deadline.passed())
       return error(Code::kTimeout,
                    "{} of {} signals {} in context {} have come from rank {}; look at that rank, "
                    "or raise STRAIT_TIMEOUT_MS",
-                   counts_[place(missing->signal)], needed[place(missing->signal)],
+                   counts_[shape_.place(missing->signal)], needed[shape_.place(missing->signal)],
                    missing->signal.index, missing->signal.context, missing->signal.peer);
     changed_.wait_for(lock, std::chrono::nanoseconds(deadline.left_ns()));
   }

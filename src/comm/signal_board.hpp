@@ -15,10 +15,7 @@ namespace strait {
 
 class SignalBoard {
  public:
-  SignalBoard(int contexts, int signals, int rank_count);
-
-  int contexts() const { return contexts_; }
-  int signals() const { return signals_; }
+  explicit SignalBoard(const SignalShape& shape) : shape_(shape), counts_(shape.count()) {}
 
   // False: there is no such signal.
   bool add(const SignalName& name);
@@ -29,10 +26,7 @@ class SignalBoard {
   void wake();
 
  private:
-  size_t place(const SignalName& name) const;
-
-  const int contexts_;
-  const int signals_;
+  const SignalShape shape_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<uint64_t> counts_;

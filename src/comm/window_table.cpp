@@ -15,9 +15,19 @@ void WindowTable::set_peers(uint32_t window, std::vector<PeerWindow> peers) {
   windows_[window].peers = std::move(peers);
 }
 
-void WindowTable::remove(uint32_t window) {
+std::vector<PeerWindow> WindowTable::remove(uint32_t window) {
   std::lock_guard lock(mutex_);
-  windows_.erase(window);
+  const auto found = windows_.find(window);
+  if (found == windows_.end()) return {};
+  std::vector<PeerWindow> peers = std::move(found->second.peers);
+  windows_.erase(found);
+  return peers;
+}
+
+std::byte* WindowTable::base(uint32_t window) const {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(window);
+  return found == windows_.end() ? nullptr : found->second.base;
 }
 
 bool WindowTable::holds(uint32_t window) const {
@@ -60,6 +70,8 @@ Status WindowTable::write(uint32_t window, uint64_t offset, std::span<const std:
   if (offset > target.bytes || bytes.size() > target.bytes - offset)
     return error(Code::kInvalidUsage, "a put of {} bytes at {} leaves window {} of {} bytes",
                  bytes.size(), offset, window, target.bytes);
+  if (bytes.empty()) return Status();
+  if (writer_) return writer_(target.base + offset, bytes);
   std::memcpy(target.base + offset, bytes.data(), bytes.size());
   return Status();
 }

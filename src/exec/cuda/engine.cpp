@@ -111,13 +111,15 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DeviceCall call,
   STRAIT_ASSIGN(const cuda::Capture capture, cuda::capture_of(driver_, stream));
   call.lanes = plan->lanes;
   call.steps = plan->steps;
-  call.report = reinterpret_cast<DeviceReport*>(report_memory_.pointer());
+  call.report = report();
   call.arrivals = static_cast<uint32_t*>(arrivals_.data());
   call.staging = static_cast<unsigned char*>(staging_.data());
   // Where the mode is left to the library it is fast: no rate of a kernel is known yet.
   call.coding_mode = static_cast<uint32_t>(coding_.options.mode);
   call.checksum = coding_.options.checksum ? 1 : 0;
-  if (capture.active) STRAIT_TRY(this->capture(capture, plan, stream));
+  if (capture.active)
+    STRAIT_TRY(this->capture(
+        capture, [this, of = plan.get()] { begun(*of); }, plan, stream));
   STRAIT_TRY(follow_last(capture, stream));
   const cuda::LaunchShape shape{.blocks = plan->blocks,
                                 .threads = plan->coded ? kCodedThreads : terms_.threads,
@@ -128,21 +130,21 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DeviceCall call,
 }
 
 // What the graph needs of us stays until it is gone.
-Status GpuEngine::capture(const cuda::Capture& into, std::shared_ptr<const GpuPlan> plan,
-                          cuda::StreamHandle stream) {
+Status GpuEngine::capture(const cuda::Capture& into, std::function<void()> begin,
+                          std::shared_ptr<const void> kept, cuda::StreamHandle stream) {
   auto launched = std::make_unique<Launched>();
-  launched->engine = this;
-  launched->plan = std::move(plan);
+  launched->begin = std::move(begin);
+  launched->kept = std::move(kept);
   Launched* const call = launched.get();
   {
     std::lock_guard lock(mutex_);
     std::erase_if(captured_, [](const auto& other) { return other->gone.load(); });
     captured_.push_back(std::move(launched));
   }
-  const Status kept = cuda::call_after_graph(driver_, into.graph, &GpuEngine::graph_is_gone, call);
-  if (!kept.ok()) {
+  const Status held = cuda::call_after_graph(driver_, into.graph, &GpuEngine::graph_is_gone, call);
+  if (!held.ok()) {
     graph_is_gone(call);
-    return kept;
+    return held;
   }
   return cuda::call_on_host(driver_, stream, &GpuEngine::begin_replay, call);
 }
@@ -175,8 +177,7 @@ void GpuEngine::begun(const GpuPlan& plan) {
 }
 
 void GpuEngine::begin_replay(void* launched) {
-  const auto* call = static_cast<const Launched*>(launched);
-  call->engine->begun(*call->plan);
+  static_cast<const Launched*>(launched)->begin();
 }
 
 // The driver may run this on a thread that may not call it: what the call kept goes later.

@@ -81,6 +81,25 @@ class GpuEngine {
   void serve(const Coding& coding, TrafficCounters& traffic,
              std::function<void(const Status& why)> on_failure);
 
+  // Work beside the engine's own, on the same GPU: its kernels look at report()'s abort, and the
+  // engine stays until they have ended.
+  struct Companion {
+    virtual ~Companion() = default;
+    virtual bool has_left() = 0;
+  };
+  void attach(std::shared_ptr<Companion> companion);
+  // Of such work in a graph: `begin` is called when a replay comes to it, in the stream's order,
+  // and `kept` stays until the graph is gone.
+  Status capture(const cuda::Capture& into, std::function<void()> begin,
+                 std::shared_ptr<const void> kept, cuda::StreamHandle stream);
+  DeviceReport* report() const {  // as kernels name it
+    return reinterpret_cast<DeviceReport*>(report_memory_.pointer());
+  }
+  // Null where kernels reach no other GPU.
+  const PeerRings* peers() const { return peers_.get(); }
+  cuda::ContextHandle context() const { return context_.get(); }
+
+  int64_t timeout_ms() const { return terms_.timeout_ms; }
   int device() const { return terms_.device; }
   // Of this engine's context.
   Status check_stream(cuda::StreamHandle stream) const;
@@ -124,9 +143,9 @@ class GpuEngine {
  private:
   // A call in a graph: each replay begins it anew.
   struct Launched {
-    GpuEngine* engine;
-    std::shared_ptr<const GpuPlan> plan;  // what its kernel reads
-    std::atomic<bool> gone{false};        // with its graph; partner: graphs_alive()
+    std::function<void()> begin;
+    std::shared_ptr<const void> kept;  // what its kernel reads
+    std::atomic<bool> gone{false};     // with its graph; partner: graphs_alive()
   };
 
   explicit GpuEngine(Terms terms, const cuda::Driver& driver, cuda::PrimaryContext context)
@@ -153,8 +172,6 @@ class GpuEngine {
   Status write(cuda::DevicePointer target, const void* source, size_t bytes);
   Status reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char* purpose);
   Status start(std::shared_ptr<const GpuPlan> plan, DeviceCall call, cuda::StreamHandle stream);
-  Status capture(const cuda::Capture& into, std::shared_ptr<const GpuPlan> plan,
-                 cuda::StreamHandle stream);
   Status follow_last(const cuda::Capture& capture, cuda::StreamHandle stream);
   Status become_last(const cuda::Capture& capture, cuda::StreamHandle stream);
   void begun(const GpuPlan& plan);
@@ -202,8 +219,9 @@ class GpuEngine {
   using BatchName = std::vector<std::tuple<Collective, DataType, uint64_t, int, const void*>>;
   std::map<BatchName, std::shared_ptr<const GpuPlan>> batches_;  // of sends and receives
   std::vector<std::shared_ptr<const GpuPlan>> kept_;
-  std::vector<std::unique_ptr<Launched>> captured_;  // guarded by mutex_
-  cuda::Event last_;                                 // the end of the last call, plain or replayed
+  std::vector<std::unique_ptr<Launched>> captured_;     // guarded by mutex_
+  std::vector<std::shared_ptr<Companion>> companions_;  // guarded by mutex_
+  cuda::Event last_;                   // the end of the last call, plain or replayed
   cuda::Event captured_last_;          // of the last one in the graph that is being captured
   uint64_t captured_id_ = 0;           // of that capture
   std::atomic<uint64_t> launched_{0};  // partner: busy()

@@ -1,6 +1,8 @@
 // GpuEngine: its end. Kernels and graphs of the program may still use what an engine has; so an
 // engine that is not needed any more waits for them on a list.
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "exec/cuda/engine.hpp"
 
@@ -69,7 +71,15 @@ bool GpuEngine::has_left() {
   const auto scope = cuda::ContextScope::enter(driver_, context_.get());
   if (!scope.ok()) return true;
   const auto past = last_.is_past();
-  return !past.ok() || *past;
+  if (!past.ok()) return true;
+  std::lock_guard lock(mutex_);
+  return *past &&
+         std::ranges::all_of(companions_, [](const auto& other) { return other->has_left(); });
+}
+
+void GpuEngine::attach(std::shared_ptr<Companion> companion) {
+  std::lock_guard lock(mutex_);
+  companions_.push_back(std::move(companion));
 }
 
 size_t GpuEngine::graphs_alive() {

@@ -15,21 +15,26 @@ constexpr char kNoImage[] = "strait-kernels";
 
 }  // namespace
 
+Result<cuda::Module> load_kernels(const cuda::Driver& driver, cuda::ContextHandle context,
+                                  const std::string& source) {
+  const DeviceImages images = device_images_exec_kernels();
+  const auto found = std::ranges::find(images, source, &DeviceImage::source);
+  const void* image = found == images.end() ? kNoImage : found->data;
+  auto module = cuda::Module::load(driver, context, image);
+  if (!module.ok() && images.empty())
+    return error(Code::kCudaError,
+                 "this library was built without kernels for GPUs ({}): build it where nvcc is, "
+                 "or give it host memory",
+                 module.status().message());
+  return module;
+}
+
 Result<CollectiveKernels> CollectiveKernels::load(const cuda::Driver& driver,
                                                   cuda::ContextHandle context) {
-  const DeviceImages images = device_images_exec_kernels();
   CollectiveKernels kernels;
-  for (const std::string source : {"collectives", "coded", "messages"}) {
-    const auto found = std::ranges::find(images, source, &DeviceImage::source);
-    const void* image = found == images.end() ? kNoImage : found->data;
-    auto module = cuda::Module::load(driver, context, image);
-    if (!module.ok() && images.empty())
-      return error(Code::kCudaError,
-                   "this library was built without kernels for GPUs ({}): build it where nvcc is, "
-                   "or give it host memory",
-                   module.status().message());
-    STRAIT_TRY(module.status());
-    kernels.modules_.push_back(std::move(*module));
+  for (const char* source : {"collectives", "coded", "messages"}) {
+    STRAIT_ASSIGN(cuda::Module module, load_kernels(driver, context, source));
+    kernels.modules_.push_back(std::move(module));
   }
   for (int i = 0; i < kDataTypeCount; ++i) {
     const auto type = static_cast<DataType>(i);

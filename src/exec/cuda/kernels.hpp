@@ -12,6 +12,10 @@
 
 namespace strait {
 
+// The kernels of one source of this folder.
+Result<cuda::Module> load_kernels(const cuda::Driver& driver, cuda::ContextHandle context,
+                                  const std::string& source);
+
 class CollectiveKernels {
  public:
   static Result<CollectiveKernels> load(const cuda::Driver& driver, cuda::ContextHandle context);

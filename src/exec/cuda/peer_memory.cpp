@@ -58,6 +58,14 @@ Result<PeerWays> ways_of(const cuda::Driver& driver, cuda::ContextHandle context
   return ways;
 }
 
+PeerWays ways_of(const cuda::PointerFacts& facts) {
+  PeerWays ways = 0;
+  if (facts.legacy_ipc) ways |= bit_of(PeerWay::kIpcHandle);
+  if (facts.file_descriptor) ways |= bit_of(PeerWay::kFileDescriptor);
+  if (facts.fabric) ways |= bit_of(PeerWay::kFabricHandle);
+  return ways;
+}
+
 Result<PeerMemory> PeerMemory::make(const PeerPlace& place, size_t bytes) {
   PeerMemory made;
   if (has(place.ways, PeerWay::kIpcHandle)) {
@@ -78,17 +86,37 @@ Result<PeerMemory> PeerMemory::make(const PeerPlace& place, size_t bytes) {
 
 Status PeerMemory::publish(const PeerPlace& place, const PeerShelves& shelves,
                            const std::string& name, FdUses uses) const {
-  if (has(place.ways, PeerWay::kIpcHandle)) {
+  return publish(place, shelves, name, uses, place.ways,
+                 {.physical = &mapped_.physical(), .plain = plain_.pointer()});
+}
+
+Status PeerMemory::publish_allocation(const PeerPlace& place, const PeerShelves& shelves,
+                                      const std::string& name, const cuda::PointerFacts& facts) {
+  const auto ways = static_cast<PeerWays>(ways_of(facts) & place.ways);
+  Named memory{.physical = nullptr, .plain = facts.base};
+  if (has(ways, PeerWay::kIpcHandle))
+    return publish(place, shelves, name, FdUses::kMany, ways, memory);
+  STRAIT_ASSIGN(const auto physical,
+                cuda::PhysicalMemory::behind(*place.driver, place.context,
+                                             reinterpret_cast<void*>(facts.base), facts.bytes));
+  memory.physical = &physical;
+  return publish(place, shelves, name, FdUses::kMany, ways, memory);
+}
+
+Status PeerMemory::publish(const PeerPlace& place, const PeerShelves& shelves,
+                           const std::string& name, FdUses uses, PeerWays ways,
+                           const Named& memory) {
+  if (has(ways, PeerWay::kIpcHandle)) {
     STRAIT_ASSIGN(const cuda::IpcExport exported,
-                  cuda::export_ipc(*place.driver, place.context, plain_.pointer()));
+                  cuda::export_ipc(*place.driver, place.context, memory.plain));
     shelves.board->put(name, bytes_of(exported));
   }
-  if (has(place.ways, PeerWay::kFabricHandle)) {
-    STRAIT_ASSIGN(const cuda::FabricHandle handle, mapped_.physical().export_fabric());
+  if (has(ways, PeerWay::kFabricHandle)) {
+    STRAIT_ASSIGN(const cuda::FabricHandle handle, memory.physical->export_fabric());
     shelves.board->put(name, bytes_of(handle));
   }
-  if (!has(place.ways, PeerWay::kFileDescriptor)) return Status();
-  STRAIT_ASSIGN(UniqueFd fd, mapped_.physical().export_fd());
+  if (!has(ways, PeerWay::kFileDescriptor)) return Status();
+  STRAIT_ASSIGN(UniqueFd fd, memory.physical->export_fd());
   return shelves.shelf->publish(name, std::move(fd), uses);
 }
 

@@ -13,6 +13,7 @@
 #include "base/cuda/ipc_memory.hpp"
 #include "base/cuda/mapped_memory.hpp"
 #include "base/cuda/memory.hpp"
+#include "base/cuda/pointer.hpp"
 #include "base/fd_exchange.hpp"
 #include "transport/net/notes.hpp"
 
@@ -37,6 +38,9 @@ struct PeerPlace {
 };
 Result<PeerWays> ways_of(const cuda::Driver& driver, cuda::ContextHandle context, int device);
 
+// In which ways memory that somebody else made can be shared.
+PeerWays ways_of(const cuda::PointerFacts& facts);
+
 // Where a rank leaves what the others need of its memory, and where it finds theirs.
 struct PeerShelves {
   int rank = 0;
@@ -56,6 +60,9 @@ class PeerMemory {
   static Result<PeerMemory> make(const PeerPlace& place, size_t bytes);
   Status publish(const PeerPlace& place, const PeerShelves& shelves, const std::string& name,
                  FdUses uses) const;
+  // The allocation in which somebody else's memory of this GPU lies, from its start on.
+  static Status publish_allocation(const PeerPlace& place, const PeerShelves& shelves,
+                                   const std::string& name, const cuda::PointerFacts& facts);
   // What `peer` publishes: waits for it, or until `stopped` has a reason not to.
   static Result<PeerMemory> fetch(const PeerPlace& place, const PeerShelves& shelves, int peer,
                                   PeerWay way, const std::string& name, size_t bytes,
@@ -65,6 +72,14 @@ class PeerMemory {
   unsigned char* data() const { return reinterpret_cast<unsigned char*>(pointer()); }
 
  private:
+  // The memory as the two ways to share it name it; one of them is there.
+  struct Named {
+    const cuda::PhysicalMemory* physical = nullptr;
+    cuda::DevicePointer plain = 0;
+  };
+  static Status publish(const PeerPlace& place, const PeerShelves& shelves, const std::string& name,
+                        FdUses uses, PeerWays ways, const Named& memory);
+
   // One of them is there.
   cuda::MappedMemory mapped_;
   cuda::DeviceMemory plain_;

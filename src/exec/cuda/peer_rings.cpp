@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kStepBytes = size_t{2} << 20;
 constexpr size_t kAlignment = 256;
+constexpr int64_t kClearMs = 60'000;
 constexpr const char* kProbe = "gpu";
 
 size_t aligned(size_t bytes, size_t step) {
@@ -51,18 +52,30 @@ DevicePort PeerRings::port(const PeerMemory& ring, int peer) const {
           .sequence = 0};
 }
 
+Status PeerRings::clear(const PeerMemory& memory, size_t from, size_t bytes) const {
+  STRAIT_ASSIGN(const cuda::ContextScope scope,
+                cuda::ContextScope::enter(*place_.driver, place_.context));
+  STRAIT_ASSIGN(const cuda::Stream stream, cuda::Stream::create(*place_.driver, place_.context));
+  STRAIT_TRY(cuda::fill(*place_.driver, memory.pointer() + from, 0, bytes, stream.get()));
+  return cuda::wait_idle(*place_.driver, stream.get(), Deadline::after_ms(kClearMs));
+}
+
+size_t PeerRings::published_bytes(size_t bytes) {
+  return aligned(bytes, kStepBytes);
+}
+
+Result<PeerMemory> PeerRings::publish(const std::string& name, size_t bytes) const {
+  STRAIT_ASSIGN(PeerMemory memory, PeerMemory::make(place_, published_bytes(bytes)));
+  STRAIT_TRY(clear(memory, 0, published_bytes(bytes)));
+  STRAIT_TRY(memory.publish(place_, terms_.shelves, name, FdUses::kMany));
+  return memory;
+}
+
 Result<DevicePort> PeerRings::open_receiver(int source, int lane) {
   const Layout layout(shape_);
   STRAIT_ASSIGN(PeerMemory ring, PeerMemory::make(place_, layout.bytes));
-  {
-    // Flags and marks count from 1: nothing may look like a message that came.
-    STRAIT_ASSIGN(const cuda::ContextScope scope,
-                  cuda::ContextScope::enter(*place_.driver, place_.context));
-    STRAIT_ASSIGN(const cuda::Stream stream, cuda::Stream::create(*place_.driver, place_.context));
-    STRAIT_TRY(cuda::fill(*place_.driver, ring.pointer() + layout.flagged, 0,
-                          layout.bytes - layout.flagged, stream.get()));
-    STRAIT_TRY(cuda::wait_idle(*place_.driver, stream.get(), Deadline::after_ms(60'000)));
-  }
+  // Flags and marks count from 1: nothing may look like a message that came.
+  STRAIT_TRY(clear(ring, layout.flagged, layout.bytes - layout.flagged));
   STRAIT_TRY(ring.publish(place_, terms_.shelves, ring_name(source, lane), FdUses::kOnce));
   rings_.push_back(std::move(ring));
   return port(rings_.back(), source);

@@ -33,12 +33,35 @@ class PeerRings {
             const Shape& shape)
       : terms_(std::move(terms)), place_{&driver, context, device, terms_.own}, shape_(shape) {}
 
+  PeerWay way_to(int peer) const {
+    const auto at = static_cast<size_t>(peer);
+    return at < terms_.ways.size() ? terms_.ways[at] : PeerWay::kNone;
+  }
   bool reaches(int peer) const { return way_to(peer) != PeerWay::kNone; }
   // Returns at once; the sender may fetch the ring from then on.
   Result<DevicePort> open_receiver(int source, int lane);
   // Waits until the receiver has made it, or `stopped` has a reason not to.
   Result<DevicePort> open_sender(int destination, int lane, Deadline deadline,
                                  const std::function<Status()>& stopped);
+
+  // ---- Beside rings: other memory that peers of this GPU write into.
+  // In steps of 2 MiB, all 0; every peer may fetch it.
+  Result<PeerMemory> publish(const std::string& name, size_t bytes) const;
+  // Memory that somebody else made: how it can be shared, if at all, and then doing so.
+  PeerWays ways_to_share(const cuda::PointerFacts& facts) const {
+    return static_cast<PeerWays>(ways_of(facts) & place_.ways);
+  }
+  Status publish_allocation(const std::string& name, const cuda::PointerFacts& facts) const {
+    return PeerMemory::publish_allocation(place_, terms_.shelves, name, facts);
+  }
+  void withdraw(const std::string& name) const { terms_.shelves.shelf->withdraw(name); }
+  Result<PeerMemory> fetch(int peer, const std::string& name, size_t bytes, Deadline deadline,
+                           const std::function<Status()>& stopped) const {
+    return PeerMemory::fetch(place_, terms_.shelves, peer, way_to(peer), name, bytes, deadline,
+                             stopped);
+  }
+  // Bytes of memory that publish() makes.
+  static size_t published_bytes(size_t bytes);
 
   // ---- Before the first ring: whether memory of the peer's GPU can be used here, by trying.
   // What a peer tries. Keep it until all have.
@@ -48,10 +71,7 @@ class PeerRings {
                                   PeerWays opened, Deadline deadline);
 
  private:
-  PeerWay way_to(int peer) const {
-    const auto at = static_cast<size_t>(peer);
-    return at < terms_.ways.size() ? terms_.ways[at] : PeerWay::kNone;
-  }
+  Status clear(const PeerMemory& memory, size_t from, size_t bytes) const;
   DevicePort port(const PeerMemory& ring, int peer) const;
 
   const Terms terms_;

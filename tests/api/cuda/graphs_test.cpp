@@ -4,12 +4,11 @@
 
 #include <barrier>
 
-#include "api/cuda/gpu_rank.hpp"
+#include "api/cuda/gpu_graph.hpp"
 
 namespace strait::test {
 namespace {
 
-using standin::GraphExecHandle;
 using testing::Each;
 using testing::HasSubstr;
 
@@ -19,34 +18,6 @@ ncclResult_t sum(const cuda::DeviceMemory& in, const cuda::DeviceMemory& out, nc
                  cuda::StreamHandle stream) {
   return ncclAllReduce(in.data(), out.data(), kWords, ncclUint32, ncclSum, comm, as_nccl(stream));
 }
-
-// What is called while it is captured, ready to run. The ranks are threads: in a global capture one
-// would forbid the others to look at their streams.
-class Graph {
- public:
-  Graph(const GpuRank& gpu, const std::function<void()>& calls,
-        cuda::CaptureMode mode = cuda::kCaptureThreadLocal) {
-    EXPECT_DONE(standin::program().cuStreamBeginCapture(gpu.handle(), mode));
-    calls();
-    cuda::GraphHandle graph = nullptr;
-    EXPECT_DONE(standin::program().cuStreamEndCapture(gpu.handle(), &graph));
-    if (graph == nullptr) return;
-    EXPECT_DONE(standin::program().cuGraphInstantiateWithFlags(&exec_, graph, 0));
-    EXPECT_DONE(standin::program().cuGraphDestroy(graph));
-  }
-  ~Graph() {
-    if (exec_ != nullptr) EXPECT_DONE(standin::program().cuGraphExecDestroy(exec_));
-  }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-
-  void replay(cuda::StreamHandle stream) const {
-    EXPECT_DONE(standin::program().cuGraphLaunch(exec_, stream));
-  }
-
- private:
-  GraphExecHandle exec_ = nullptr;
-};
 
 TEST(GpuGraphs, ReplayGivesTheBitsOfPlainCalls) {
   run_gpus(3, 4, {}, [](int rank, GpuRank& gpu, ncclComm_t comm) {

@@ -61,6 +61,14 @@ TEST_P(GpuProcesses, HaveTheHostsBits) {
   }
 }
 
+TEST_P(GpuProcesses, PutIntoEachOthersWindows) {
+  const World world = GetParam();
+  const auto found =
+      run_ranks("put", world.ranks,
+                fmt::format("STRAIT_EMULATE_DOMAINS={} {}", world.domains, world.environment));
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+}
+
 INSTANTIATE_TEST_SUITE_P(Worlds, GpuProcesses,
                          testing::Values(World{2, "0", ""}, World{4, "0", ""}, World{4, "2", ""},
                                          World{3, "1", ""}, World{3, "0", "STRAIT_STANDIN_VMM=0"},

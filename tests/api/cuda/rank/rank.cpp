@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "api/cuda/drawn_case.hpp"
+#include "api/cuda/gpu_window.hpp"
 #include "api/cuda/unique_id_text.hpp"
 #include "base/clock.hpp"
 
@@ -94,6 +95,34 @@ int replay(const Role& role) {
   return testing::Test::HasFailure() ? 1 : 0;
 }
 
+// Every rank puts into every window, itself included, and finds what all have put.
+int put(const Role& role) {
+  GpuRank gpu(device_of(role));
+  ncclComm_t comm = nullptr;
+  if (join(role, &comm) != ncclSuccess) return fail("init");
+  const auto ranks = static_cast<size_t>(role.ranks);
+  {
+    const GpuWindow window(gpu, comm, ranks * kWords * 4);
+    const auto words = gpu.words(kWords, static_cast<uint32_t>(role.rank + 1));
+    std::vector<ncclWaitSignalDesc_t> waits;
+    for (int peer = 0; peer < role.ranks; ++peer) {
+      EXPECT_NCCL(ncclPutSignal(words.data(), kWords, ncclUint32, peer, window.name(),
+                                static_cast<size_t>(role.rank) * kWords * 4, 0, 0, 0, comm,
+                                gpu.stream()));
+      waits.push_back({1, peer, 0, 0});
+    }
+    EXPECT_NCCL(ncclWaitSignal(role.ranks, waits.data(), comm, gpu.stream()));
+    EXPECT_DONE(gpu.wait());
+    for (size_t peer = 0; peer < ranks; ++peer)
+      if (window.words(peer * kWords, kWords) !=
+          std::vector<uint32_t>(kWords, static_cast<uint32_t>(peer + 1)))
+        return fail(fmt::format("what rank {} put is not there", peer));
+    window.meet(gpu);
+  }
+  EXPECT_NCCL(ncclCommDestroy(comm));
+  return testing::Test::HasFailure() ? 1 : 0;
+}
+
 // The last rank is killed while the others wait for it: they say so, soon, and end.
 int lose(const Role& role) {
   GpuRank gpu(device_of(role));
@@ -159,11 +188,8 @@ int call_on_host(const Role& role) {
 
 int run(const std::vector<std::string>& arguments) {
   const std::map<std::string, std::function<int(const Role&)>> roles = {
-      {"draw", draw},
-      {"replay", replay},
-      {"lose", lose},
-      {"call", call},
-      {"own_context", call_with_own_context},
+      {"draw", draw},        {"replay", replay}, {"lose", lose},
+      {"put", put},          {"call", call},     {"own_context", call_with_own_context},
       {"host", call_on_host}};
   const auto number = [&](size_t i) {
     return i < arguments.size() ? std::stoull(arguments[i]) : 0ULL;
