@@ -65,8 +65,6 @@ Status suspend(ncclComm_t comm, int flags) {
       return error(Code::kInvalidUsage, "the communicator is suspended already");
   }
   if ((flags & NCCL_SUSPEND_MEM) == 0) return Status();
-  if (handle->comm->device().gpu)
-    return error(Code::kInvalidUsage, "communicators of GPUs cannot be suspended: destroy it");
   STRAIT_TRY(check_usable(*handle));
   STRAIT_TRY(handle->comm->release_memory());
   std::lock_guard lock(handle->mutex);

@@ -104,8 +104,16 @@ Status Communicator::wait_for_graphs() {
 }
 
 Status Communicator::release_memory() {
-  STRAIT_TRY(hand_round(*this, std::byte{0}).status());
+  const uint64_t graphs = gpu_ ? gpu_->engine().graphs_alive() : 0;
+  STRAIT_ASSIGN(const auto held, hand_round(*this, graphs));
+  for (size_t rank = 0; rank < held.size(); ++rank)
+    if (held[rank] > 0)
+      return error(Code::kInvalidUsage,
+                   "rank {} has graphs with {} calls of the communicator, whose replay would use "
+                   "what suspending gives back: destroy them first",
+                   rank, held[rank]);
   STRAIT_TRY(drain(Deadline::after_ms(wait_ms())));
+  if (gpu_) gpu_->release_memory();
   plans_.forget_all();
   connections_.close();
   work_ = {};
@@ -114,7 +122,8 @@ Status Communicator::release_memory() {
 }
 
 uint64_t Communicator::releasable_bytes() const {
-  return connections_.memory_bytes() + work_bytes_.load(std::memory_order_relaxed);
+  return connections_.memory_bytes() + work_bytes_.load(std::memory_order_relaxed) +
+         (gpu_ ? gpu_->engine().releasable_bytes() : 0);
 }
 
 uint64_t Communicator::kept_bytes() const {

@@ -50,6 +50,11 @@ void GpuSide::forget() {
   plans_.clear();
 }
 
+void GpuSide::release_memory() {
+  plans_.clear();
+  engine_->release_memory();
+}
+
 Status GpuSide::check_buffer(const char* name, const void* pointer) const {
   if (pointer == nullptr) return Status();
   STRAIT_ASSIGN(const cuda::PointerFacts facts, cuda::pointer_facts(engine_->driver(), pointer));

@@ -32,7 +32,7 @@ class GpuSide {
   GpuSide(const GpuSide&) = delete;
   GpuSide& operator=(const GpuSide&) = delete;
 
-  GpuEngine& engine() { return *engine_; }
+  GpuEngine& engine() const { return *engine_; }
 
   // The buffers, where there are some, are memory that this GPU reaches; the stream is of its
   // context.
@@ -59,6 +59,8 @@ class GpuSide {
   Status complete_round() const;
   // The cache has dropped its plans.
   void forget();
+  // The same, and nothing runs, nor does a graph hold a call.
+  void release_memory();
 
  private:
   Status check_buffer(const char* name, const void* pointer) const;

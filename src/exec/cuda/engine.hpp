@@ -137,6 +137,14 @@ class GpuEngine {
   Status drain(Deadline deadline);
   // What a peer that failed said by a link, whether anything waits for it or not. Any thread.
   Status peer_failure();
+  // Calls in graphs that still exist.
+  size_t graphs_alive();
+  // Of an idle engine that no graph holds a call of: gives back rings, links and scratch. Plans are
+  // of no use any more; all comes back as it is needed.
+  void release_memory();
+  uint64_t releasable_bytes() const {
+    return own_bytes_.load() + (peers_ ? peers_->memory_bytes() : 0);
+  }
   // Until no graph that holds a call of this engine is left.
   Status wait_for_graphs(Deadline deadline);
 
@@ -177,7 +185,6 @@ class GpuEngine {
   void begun(const GpuPlan& plan);
   static void begin_replay(void* launched);
   static void graph_is_gone(void* launched);
-  size_t graphs_alive();  // calls in graphs
   static void free_dismissed();
   void leave();  // the thread ends
   bool has_left();
@@ -207,6 +214,7 @@ class GpuEngine {
     uint32_t used = 0;
   };
   std::vector<Slab> ports_;
+  std::atomic<uint64_t> own_bytes_{0};  // of scratch, staging, ports; partner: releasable_bytes()
   std::map<const void*, std::pair<DevicePort*, Proxy::Duty*>> bound_;  // by SendPort or RecvLink
   std::unique_ptr<PeerRings> peers_;
   // Beside links that kernels turn: by them the other end tells that it failed.

@@ -82,6 +82,23 @@ void GpuEngine::attach(std::shared_ptr<Companion> companion) {
   companions_.push_back(std::move(companion));
 }
 
+void GpuEngine::release_memory() {
+  {
+    std::lock_guard lock(watched_mutex_);
+    watched_.clear();
+  }
+  kept_.clear();
+  batches_.clear();
+  bound_.clear();
+  proxy_->clear();
+  ports_.clear();
+  if (peers_) peers_->close();
+  scratch_ = {};
+  staging_ = {};
+  retired_.clear();
+  own_bytes_.store(0);
+}
+
 size_t GpuEngine::graphs_alive() {
   std::lock_guard lock(mutex_);
   std::erase_if(captured_, [](const auto& call) { return call->gone.load(); });

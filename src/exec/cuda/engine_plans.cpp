@@ -279,6 +279,7 @@ Result<DevicePort*> GpuEngine::add_port(const DevicePort& port) {
     STRAIT_ASSIGN(cuda::DeviceMemory memory,
                   cuda::DeviceMemory::allocate(driver_, context_.get(),
                                                kPortsPerSlab * sizeof(DevicePort), "ports"));
+    own_bytes_.fetch_add(memory.bytes());
     ports_.push_back({.memory = std::move(memory), .used = 0});
   }
   Slab& slab = ports_.back();
@@ -301,6 +302,7 @@ Status GpuEngine::reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char
       cuda::DeviceMemory larger,
       cuda::DeviceMemory::allocate(driver_, context_.get(),
                                    std::max<uint64_t>(bytes, 2 * memory.bytes()), purpose));
+  own_bytes_.fetch_add(larger.bytes());
   if (memory.bytes() > 0) retired_.push_back(std::move(memory));
   memory = std::move(larger);
   return Status();

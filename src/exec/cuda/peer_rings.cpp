@@ -32,11 +32,18 @@ struct Layout {
   size_t bytes;
 };
 
-std::string ring_name(int source, int lane) {
-  return fmt::format("ring from {}, lane {}", source, lane);
+}  // namespace
+
+// What was published before a closing must not be taken for what comes after it.
+std::string PeerRings::ring_name(int source, int lane) const {
+  return fmt::format("ring {}, lane {}, {}", source, lane, closings_);
 }
 
-}  // namespace
+void PeerRings::close() {
+  rings_.clear();
+  ++closings_;
+  received_bytes_.store(0);
+}
 
 DevicePort PeerRings::port(const PeerMemory& ring, int peer) const {
   const Layout layout(shape_);
@@ -77,6 +84,7 @@ Result<DevicePort> PeerRings::open_receiver(int source, int lane) {
   // Flags and marks count from 1: nothing may look like a message that came.
   STRAIT_TRY(clear(ring, layout.flagged, layout.bytes - layout.flagged));
   STRAIT_TRY(ring.publish(place_, terms_.shelves, ring_name(source, lane), FdUses::kOnce));
+  received_bytes_.fetch_add(layout.bytes);
   rings_.push_back(std::move(ring));
   return port(rings_.back(), source);
 }

@@ -7,6 +7,7 @@
 //   | slots | flagged slots | marks | released |      in steps of 2 MiB, as devices map memory
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <string>
@@ -44,6 +45,12 @@ class PeerRings {
   Result<DevicePort> open_sender(int destination, int lane, Deadline deadline,
                                  const std::function<Status()>& stopped);
 
+  // Unmaps all of them; rings that are opened later have names of their own. Every rank does so
+  // between the same two rings.
+  void close();
+  // Of the rings that peers write into.
+  size_t memory_bytes() const { return received_bytes_.load(); }
+
   // ---- Beside rings: other memory that peers of this GPU write into.
   // In steps of 2 MiB, all 0; every peer may fetch it.
   Result<PeerMemory> publish(const std::string& name, size_t bytes) const;
@@ -74,10 +81,14 @@ class PeerRings {
   Status clear(const PeerMemory& memory, size_t from, size_t bytes) const;
   DevicePort port(const PeerMemory& ring, int peer) const;
 
+  std::string ring_name(int source, int lane) const;
+
   const Terms terms_;
   const PeerPlace place_;
   const Shape shape_;
   std::list<PeerMemory> rings_;
+  int closings_ = 0;
+  std::atomic<size_t> received_bytes_{0};  // partner: memory_bytes() of any thread
 };
 
 }  // namespace strait

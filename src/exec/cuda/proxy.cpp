@@ -9,6 +9,11 @@ Proxy::Duty* Proxy::add(std::unique_ptr<LinkTurner> turner) {
   return &duty;
 }
 
+void Proxy::clear() {
+  std::lock_guard lock(mutex_);
+  duties_.clear();
+}
+
 void Proxy::expect(const std::vector<Load>& loads) {
   for (const Load& load : loads)
     load.duty->expected.fetch_add(load.messages, std::memory_order_release);

@@ -29,6 +29,8 @@ class Proxy {
 
   // Stays where it is until the proxy goes.
   Duty* add(std::unique_ptr<LinkTurner> turner);
+  // Ends all of them: nothing is expected any more.
+  void clear();
   static void expect(const std::vector<Load>& loads);
 
   // Turns every link once that something is expected of; returns how many moved. The first failure
