@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/cuda/device.hpp"
+#include "comm/gpu_rates.hpp"
 #include "plan/choice.hpp"
 #include "plan/simulator.hpp"
 
@@ -36,6 +38,40 @@ Speeds speeds_of(const Communicator& comm) {
   return speeds;
 }
 
+// As speeds_of() and where the peers are GPUs: kernels instead of a core, NVLink or PCIe instead of
+// the host's memory wherever GPUs reach each other.
+Result<Speeds> speeds_of_gpus(const Communicator& comm) {
+  const GpuEngine& engine = comm.gpu()->engine();
+  STRAIT_ASSIGN(const auto facts, cuda::device_facts(engine.driver(), engine.device()));
+  STRAIT_ASSIGN(const bool on_nvlink, is_on_nvlink(engine, comm.rank_count()));
+  const GpuRates rates = rates_of(facts.compute_major, facts.compute_minor);
+  Speeds speeds = speeds_of(comm);
+  bool all_reached = engine.peers() != nullptr;
+  for (int peer = 0; peer < comm.rank_count(); ++peer)
+    if (peer != comm.rank() && comm.topology().same_domain(peer, comm.rank()))
+      all_reached = all_reached && engine.peers()->reaches(peer);
+  if (all_reached) {
+    const bool fast = on_nvlink && rates.nvlink > 0;
+    speeds.inside_rate = fast ? rates.nvlink : rates.pcie;
+    speeds.inside_latency_us = fast ? kNvlinkUs : kPcieUs;
+  } else {
+    speeds.inside_rate = std::min(speeds.inside_rate, rates.pcie);
+    speeds.inside_latency_us += kHandOverUs;
+  }
+  speeds.between_latency_us += kHandOverUs;
+  speeds.memory_rate = rates.memory;
+  speeds.step_us = kGpuStepUs;
+  return speeds;
+}
+
+// Lanes are blocks, each on a multiprocessor of its own. A step reads two values and writes one.
+Speeds of_lanes(Speeds speeds, size_t lanes) {
+  const auto blocks = static_cast<double>(std::max<size_t>(lanes, 1));
+  speeds.memory_rate = std::min(speeds.memory_rate, blocks * kBlockMemoryGigabytes) / 3;
+  speeds.codec_rate = blocks * kBlockCodecGigabytes;
+  return speeds;
+}
+
 Result<double> simulated_us(const Communicator& comm, const Request& request,
                             const Speeds& speeds) {
   const Topology& topology = comm.topology();
@@ -45,9 +81,12 @@ Result<double> simulated_us(const Communicator& comm, const Request& request,
     STRAIT_ASSIGN(Plan plan, make_plan(request, topology, choice, rank));
     calls.push_back({request, std::move(plan)});
   }
-  STRAIT_ASSIGN(const Simulation simulation,
-                simulate(calls, topology, speeds, static_cast<int>(comm.parts().config.slots)));
-  return simulation.total_us;
+  const bool gpu = comm.gpu() != nullptr;
+  STRAIT_ASSIGN(
+      const Simulation simulation,
+      simulate(calls, topology, gpu ? of_lanes(speeds, calls[0].plan.lanes.size()) : speeds,
+               static_cast<int>(comm.parts().config.slots)));
+  return simulation.total_us + (gpu ? kKernelUs : 0);
 }
 
 Result<double> collective_us(const Communicator& comm, Request request, const Speeds& speeds) {
@@ -75,7 +114,10 @@ double message_us(const Communicator& comm, const Request& request, const Speeds
 }  // namespace
 
 Result<double> estimate_us(const Communicator& comm, const std::vector<Operation>& operations) {
-  const Speeds speeds = speeds_of(comm);
+  Speeds speeds = speeds_of(comm);
+  if (comm.gpu() != nullptr) {
+    STRAIT_ASSIGN(speeds, speeds_of_gpus(comm));
+  }
   double collectives_us = 0;
   std::map<std::pair<Collective, int>, double> by_peer;
   for (const Operation& operation : operations) {
