@@ -206,10 +206,12 @@ template <bool kFull, class Cut, class Encoder>
 __device__ __forceinline__ void choose_exponents(const Encoder& encoder, const ExponentRows& e,
                                                  uint32_t n, BlockCode& block) {
   if constexpr (kFull && !Cut::kWide && !Encoder::kDense) {
+    uint32_t none = 0;
     const GuessedWindow guess =
-        guess_window(encoder.tables, Cut::kExponentBits, ~e.low[0], ~e.low[kBlockRows / 2]);
-    if (guess.width != 0) {
-      use_window<Cut>(guess.width, guess.top, block.record);
+        guess_window(GuessLane(encoder.tables, Cut::kExponentBits), Cut::kExponentBits,
+                     sampled(~e.low[0], ~e.low[kBlockRows / 2]), none);
+    if (guess.found) {
+      use_window<Cut>(guess.width, (guess.above - 1) & 255, block.record);
       code_window<kFull, Cut>(e, guess.width, n, block);
       if (block.escape_bytes <= kBlockValues / 8) return;
     }

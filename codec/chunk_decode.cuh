@@ -14,6 +14,7 @@ namespace strait::codec::gpu {
 template <int kWarps>
 struct DecodeShared {
   uint32_t reduced[kWarps];
+  uint4 lanes[kWarps][kWarpLanes];  // for sixteen bytes of each
 };
 
 template <class Cut, class Team>
@@ -30,6 +31,7 @@ class ChunkDecoder {
   template <class Sink>
   __device__ Fault decode(const std::byte* chunk, uint32_t room, const ChunkForm& form, bool coded,
                           const Sink& sink) const {
+    fetch_ahead(chunk, min(room, kBytesAhead));
     const OpenedChunk opened = open_chunk(team_, shared_.reduced, chunk, room, form, coded);
     if (opened.fault != Fault::kNone) return opened.fault;
     if (form.count == 0) return Fault::kNone;
@@ -46,6 +48,15 @@ class ChunkDecoder {
   }
 
  private:
+  // So many bytes of a chunk are on their way from memory before they are read: one warp alone
+  // never waits for a second tile, and all teams of a GPU together leave most of its cache alone.
+  static constexpr uint32_t kBytesAhead = 32 << 10;
+
+  __device__ __forceinline__ void fetch_ahead(const std::byte* at, uint32_t bytes) const {
+    constexpr auto kUnit = static_cast<uint32_t>(kAlign);
+    if (team_.thread() == 0 && bytes >= kUnit) device::fetch_range_ahead(at, bytes / kUnit * kUnit);
+  }
+
   template <class Source, class Sink>
   __device__ void copy(const Source& source, uint32_t count, const Sink& sink) const {
     const uint32_t step = Team::kWarps * static_cast<uint32_t>(kBlockValues);
@@ -75,6 +86,8 @@ class ChunkDecoder {
       const uint32_t bytes =
           static_cast<uint32_t>(kAlign) * reinterpret_cast<const uint16_t*>(payload)[tile];
       if (bytes > payload_bytes - used) return false;
+      const uint32_t ahead = min(used + kBytesAhead, payload_bytes);
+      fetch_ahead(payload + ahead, min(bytes, payload_bytes - ahead));
       const bool mine = tile % Team::kWarps == team_.warp;
       if (mine || spread_blocks) {
         const auto first = tile * static_cast<uint32_t>(kTileValues);
@@ -89,7 +102,7 @@ class ChunkDecoder {
   template <class Sink>
   __device__ bool decode_tile(const std::byte* tile, uint32_t bytes, uint32_t first, uint32_t n,
                               bool mine, bool spread_blocks, const Sink& sink) const {
-    TileReader<Cut> reader(tables_);
+    TileReader<Cut> reader(tables_, SharedPlace(&shared_.lanes[team_.warp][device::lane_id()]));
     if (!reader.open(tile, bytes, n)) return false;
     const bool alone = !spread_blocks || reader.has_streams();
     if (alone && !mine) return true;

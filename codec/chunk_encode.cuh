@@ -74,6 +74,7 @@ class ChunkEncoder {
     uint32_t used = table_bytes(count);
     if (used >= raw_bytes) return 0;
     const auto tiles = static_cast<uint32_t>(tiles_of(count));
+    tiles_.start(source, count);
     const uint32_t pad = 2 * tiles + team_.thread();
     if (pad < used) payload[pad] = std::byte{0};
     for (uint32_t tile = 0; tile < tiles; ++tile) {

@@ -14,10 +14,14 @@ namespace strait::codec::gpu {
 template <class Cut>
 class ChunkSource {
  public:
-  // `opened` without a fault, by open_chunk().
-  __device__ ChunkSource(const DecodeTables& tables, const std::byte* chunk,
+  // `opened` without a fault, by open_chunk(); `lanes` are sixteen bytes of shared memory for each
+  // lane of this warp.
+  __device__ ChunkSource(const DecodeTables& tables, uint4* lanes, const std::byte* chunk,
                          const OpenedChunk& opened, uint32_t count)
-      : reader_(tables), payload_(chunk + kHeaderBytes), opened_(opened), count_(count) {}
+      : reader_(tables, SharedPlace(lanes + device::lane_id())),
+        payload_(chunk + kHeaderBytes),
+        opened_(opened),
+        count_(count) {}
 
   // Blocks in order, from any block on that starts a tile.
   template <bool kFull>

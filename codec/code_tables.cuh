@@ -5,6 +5,7 @@
 
 #include "codec/bit_planes.cuh"
 #include "codec/tables/build.hpp"
+#include "codec/window.hpp"
 
 namespace strait::codec::gpu {
 
@@ -17,6 +18,7 @@ constexpr uint32_t bin_in(int word, int byte) {
 inline constexpr int kHalvesOrder[] = {0, 2, 1, 3};
 
 // A lane tries one place of one window: width 2 at bins 0 to 12, width 3 at bins 0 to 8, width 4.
+inline constexpr uint32_t kGuessedFrom = 2 * static_cast<uint32_t>(kSampleValues);
 inline constexpr uint32_t kWidestLane = 22;  // the lane of the window that has all bins
 constexpr uint32_t window_width(uint32_t lane) {
   return lane < 13 ? 2 : lane < 22 ? 3 : lane == kWidestLane ? 4 : 0;
@@ -26,9 +28,11 @@ constexpr uint32_t window_first(uint32_t lane) {
 }
 
 struct alignas(16) EncodeTables {
-  PlaneSelectors selectors[32];  // by lane, to gather
-  uint4 window_mask[32];         // by lane: 1 in the bytes of the bins that are inside
-  uint32_t window_place[32];     // by lane: width << 4 | first bin; 0: none
+  PlaneLane selectors[32];    // by lane, to gather
+  uint4 window_mask[32];      // by lane: 1 in the bytes of the bins that are inside
+  uint32_t window_place[32];  // by lane: width << 4 | first bin; 0: none
+  // By lane: what the window's planes and all sampled values outside of it cost << 8, place.
+  uint32_t guess_key[32];
   // By table, for all tables beside each other: a lane prices one.
   uint32_t price[4][32];     // of bins, in the order of halves; of bin 15, what exponent zero costs
   uint32_t other_price[32];  // of what no bin holds
@@ -43,7 +47,7 @@ struct alignas(16) EncodeTables {
 inline constexpr uint32_t kEscapedCode = 1u << 16;
 
 struct alignas(16) DecodeTables {
-  PlaneSelectors selectors[32];          // by lane, to scatter
+  PlaneLane selectors[32];               // by lane, to scatter
   uint8_t symbol[kExponentTables][256];  // by the next eight bits: symbol, length << 4
   uint8_t low[kLowTables][256];          // trailing zeros, (length - 1) << 5
 };
@@ -60,7 +64,7 @@ constexpr EncodeTables make_encode_tables() {
         if (t < kLowTables) made.low_price[w][t] |= uint32_t{low_prices[bin][t]} << (8 * b);
       }
   for (uint32_t lane = 0; lane < 32; ++lane) {
-    made.selectors[lane] = PlaneSelectors::of(lane, false);
+    made.selectors[lane] = PlaneLane::of(lane, false);
     const uint32_t width = window_width(lane), first = window_first(lane);
     uint32_t mask[4] = {};
     for (int w = 0; w < 4; ++w)
@@ -68,6 +72,8 @@ constexpr EncodeTables make_encode_tables() {
         if (bin_in(w, b) - first < (1u << width) - 1) mask[w] |= 1u << (8 * b);
     made.window_mask[lane] = {mask[0], mask[1], mask[2], mask[3]};
     made.window_place[lane] = width == 0 ? 0 : width << 4 | first;
+    made.guess_key[lane] =
+        width == 0 ? ~0u : (width * kGuessedFrom / 8 + kGuessedFrom) << 8 | width << 4 | first;
   }
   const auto exponents = tables::make_tables();
   for (int t = 0; t < kExponentTables; ++t) {
@@ -90,7 +96,7 @@ constexpr EncodeTables make_encode_tables() {
 
 constexpr DecodeTables make_decode_tables() {
   DecodeTables made = {};
-  for (uint32_t lane = 0; lane < 32; ++lane) made.selectors[lane] = PlaneSelectors::of(lane, true);
+  for (uint32_t lane = 0; lane < 32; ++lane) made.selectors[lane] = PlaneLane::of(lane, true);
   const auto exponents = tables::make_tables();
   for (int t = 0; t < kExponentTables; ++t)
     for (int bits = 0; bits < 256; ++bits) {

@@ -1,6 +1,6 @@
 // How often exponents occur in a block, and what follows from it: a guessed window, the cheapest
 // window, the cheapest table. The same pure functions of the block as the host's, so that both
-// choose alike. Device code; every lane of a warp calls together; 60 instructions for a guess, 250
+// choose alike. Device code; every lane of a warp calls together; 50 instructions for a guess, 250
 // for the search and the table.
 #pragma once
 
@@ -83,8 +83,9 @@ __device__ __forceinline__ uint32_t weigh(const BinCounts& counts, const uint32_
 }
 
 struct GuessedWindow {
-  uint32_t width = 0;  // 0: look closer
-  uint32_t top = 0;
+  bool found;  // else look closer
+  uint32_t width;
+  uint32_t above;  // one more than the top
 };
 
 // What this lane tries; and width 1 at the bin of its number.
@@ -104,32 +105,48 @@ struct WindowLane {
   uint32_t place;  // width << 4 | first bin; 0: none
 };
 
-// From 64 values at the block's start and 64 at its middle, as kernels.guess_window. `start` and
-// `middle` are 255 - exponent of this lane's values in the first row and the third.
-__device__ __forceinline__ GuessedWindow guess_window(const EncodeTables& tables,
-                                                      uint32_t exponent_bits, uint32_t start,
-                                                      uint32_t middle) {
-  constexpr uint32_t kSample = 2 * kSampleValues, kPlaneBytes = kSample / 8;
-  const uint32_t lane = device::lane_id();
-  // The first half of a row is in sixteen lanes; the others take the middle's.
-  const uint32_t from_middle = from_lane(middle, lane & 15);
-  const uint32_t sampled = lane < 16 ? start : from_middle;
-  const uint32_t sum = 255 * kSample - warp_sum(sum_of_bytes(sampled, 0));
-  const uint32_t top = sum / kSample + kAboveMean;
+// What this lane tries when a window is guessed, in registers where that is often.
+struct GuessLane {
+  GuessLane() = default;
+  __device__ __forceinline__ GuessLane(const EncodeTables& tables, uint32_t exponent_bits)
+      : mask(tables.window_mask[device::lane_id()]), key(tables.guess_key[device::lane_id()]) {
+    if (exponent_bits <= kSearchedWidths && device::lane_id() == kWidestLane) key = ~0u;
+  }
+  uint4 mask;
+  uint32_t key;
+};
+
+// Of 64 values at the block's start and 64 at its middle four for each lane: the first half of a
+// row is in sixteen lanes; the others take the middle's.
+__device__ __forceinline__ uint32_t sampled(uint32_t start, uint32_t middle) {
+  const uint32_t lane = device::lane_id(), from_middle = from_lane(middle, lane & 15);
+  return lane < 16 ? start : from_middle;
+}
+
+// From the sample, as kernels.guess_window: 255 - exponent of this lane's four values. `counts` has
+// a count of each lane, of at most 2^11, in its upper half, and is their sum afterwards.
+__device__ __forceinline__ GuessedWindow guess_window(const GuessLane& mine, uint32_t exponent_bits,
+                                                      uint32_t below, uint32_t& counts) {
+  const uint32_t sums = warp_sum(sum_of_bytes(below, counts));
+  counts = sums >> 16;
+  // What is above the mean, a little more than on average 255 - below.
+  const uint32_t above = 255 + kAboveMean + 1 - ((sums & 0xFFFF) + kGuessedFrom - 1) / kGuessedFrom;
+  const uint32_t above_halves = (above & 255) * 0x01000100u, most = 0x10FF10FFu;
+  const uint32_t bins[2] = {__viaddmin_u16x2(__byte_perm(below, 0, 0x1404), above_halves, most),
+                            __viaddmin_u16x2(__byte_perm(below, 0, 0x3424), above_halves, most)};
   Counters counters;
-  counters.add(add_bytes(sampled, each_byte((top + 1) & 255)));
+  counters.add_fourfold(__byte_perm(bins[0], bins[1], 0x7531) << 2);
   uint32_t bytes[4] = {};
   counters.add_to(bytes);
-  const WindowLane mine(tables);
-  uint32_t inside = __dp4a(warp_sum(bytes[0]), mine.mask.x, 0u);
-  inside = __dp4a(warp_sum(bytes[1]), mine.mask.y, inside);
-  inside = __dp4a(warp_sum(bytes[2]), mine.mask.z, inside);
-  inside = __dp4a(warp_sum(bytes[3]), mine.mask.w, inside);
-  const uint32_t key = warp_min(mine.key(exponent_bits, kPlaneBytes, kSample) - (inside << 8));
-  const uint32_t least = key >> 8, width = key >> 4 & 15;
+  uint32_t inside = __dp4a(mine.mask.x, warp_sum(bytes[0]), 0u);
+  inside = __dp4a(mine.mask.y, warp_sum(bytes[1]), inside);
+  inside = __dp4a(mine.mask.z, warp_sum(bytes[2]), inside);
+  inside = __dp4a(mine.mask.w, warp_sum(bytes[3]), inside);
+  const uint32_t key = warp_min(multiply_add(inside, 0u - 256, mine.key));
   // Nothing left out by width 2 calls for a closer look.
-  if (least > exponent_bits * kPlaneBytes || least == 2 * kPlaneBytes) return {};
-  return {width, (top - (key & 15)) & 255};
+  constexpr uint32_t kPlane = kGuessedFrom / 8;
+  const bool found = key <= (exponent_bits * kPlane << 8 | 255) && key >> 8 != 2 * kPlane;
+  return {found, key >> 4 & 15, (above - (key & 15)) & 255};
 }
 
 // The exponents of a block as bytes; `valid` has 255 for values that are there.

@@ -6,11 +6,12 @@
 //   round 1   warp 0: block W   ...
 //   end       all warps: lists and streams from scratch to behind the planes
 //
-// Each value is read once. Device code; every thread of the team calls together.
+// Each value is read once, and is on its way from memory two rounds before. Device code; every
+// thread of the team calls together.
 #pragma once
 
 #include "codec/block_put.cuh"
-#include "codec/team.cuh"
+#include "codec/round_shares.cuh"
 #include "codec/usual_table.cuh"
 #include "codec/usual_write.cuh"
 
@@ -34,11 +35,10 @@ constexpr uint32_t list_room(const Shape& shape) {
 // What the warps of a team tell each other, in shared memory.
 template <int kWarps>
 struct EncodeShared {
-  static_assert(kWarps < 16, "sums of a round fit 16 bits");
-  uint32_t bytes[2][kWarps];             // of planes, of lists << 16; by parity of the round
-  uint32_t bits[2][kWarps][kWarpLanes];  // of the lane, in the exponent streams, low << 16
-  uint32_t reduced[kWarps];              // of the chunk
-  uint8_t halves[kWarps][kBlockValues + 4];
+  SharesRoom<kWarps> shares;
+  uint32_t reduced[kWarps];  // of the chunk
+  // For a block's list on its way: one half of a byte each, or sixteen bytes of each lane.
+  alignas(16) uint8_t halves[kWarps][kBlockValues + 16];
 };
 
 template <class Cut, class Team, class Encoder>
@@ -48,20 +48,35 @@ class TileEncoder {
 
   __device__ TileEncoder(const Encoder& encoder, const Team& team, Shared& shared,
                          const Scratch& scratch)
-      : encoder_(encoder), team_(team), shared_(shared), scratch_(scratch) {}
+      : encoder_(encoder),
+        team_(team),
+        shared_(shared),
+        scratch_(scratch),
+        rounds_(team, shared.shares),
+        mine_(encoder.tables, SharedPlace(shared.halves[team.warp] + 16 * device::lane_id())) {}
+
+  // Before the first of a source's tiles; `count` are all of its values.
+  template <class Source>
+  __device__ void start(const Source& source, uint32_t count) {
+    count_ = count;
+    for (uint32_t round = 1; round < kRoundsAhead; ++round)
+      fetch_ahead(source, (round * Team::kWarps + team_.warp) * kCount);
+  }
 
   // The n values from number `first` of the source's. Returns the tile's bytes, or 0 when they
   // exceed the room.
   template <class Source>
   __device__ uint32_t encode(Source& source, uint32_t first, uint32_t n, std::byte* tile,
                              uint32_t room) {
-    tile_ = tile;
-    room_ = room;
+    tile_ = kept(tile);
+    lists_ = kept(scratch_.lists);
+    left_ = static_cast<int32_t>(min(room, 1u << 30));  // more than any tile takes
     const auto blocks = static_cast<uint32_t>(blocks_of(n));
     const auto records = static_cast<uint32_t>(Cut::shape().record_bytes()) * blocks;
     used_ = static_cast<uint32_t>(round_up(records, kAlign));
+    left_ -= static_cast<int32_t>(used_);
     list_used_ = position_ = low_position_ = 0;
-    if (used_ > room) return 0;
+    if (left_ < 0) return 0;
     if (team_.thread() < used_ - records) tile[records + team_.thread()] = std::byte{0};
     if (!code_blocks(source, first, n)) {
       if constexpr (Encoder::kDense) {
@@ -78,121 +93,121 @@ class TileEncoder {
   __device__ bool any() const { return any_; }
 
  private:
-  // What the blocks of a round take: those before this warp's, and all.
-  struct Shares {
-    uint32_t bytes_before = 0, bytes = 0, bits_before = 0, bits = 0;
-  };
+  static constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
+  static constexpr uint32_t kRoundsAhead = 2;
 
-  // `bytes` are those of planes, of lists << 16; `bits` this lane's.
-  __device__ __forceinline__ Shares share(uint32_t bytes, uint32_t bits) {
-    if constexpr (Team::kWarps == 1) return {0, bytes, 0, bits};
-    const uint32_t lane = device::lane_id();
-    if (lane == 0) shared_.bytes[parity_][team_.warp] = bytes;
-    if constexpr (Encoder::kDense) shared_.bits[parity_][team_.warp][lane] = bits;
-    team_.sync();
-    Shares shares;
-    for (uint32_t warp = 0; warp < Team::kWarps; ++warp) {
-      if (warp == team_.warp) {
-        shares.bytes_before = shares.bytes;
-        shares.bits_before = shares.bits;
-      }
-      shares.bytes += shared_.bytes[parity_][warp];
-      if constexpr (Encoder::kDense) shares.bits += shared_.bits[parity_][warp][lane];
-    }
-    parity_ ^= 1;
-    return shares;
+  struct NoLane {
+    __device__ NoLane(const EncodeTables&, SharedPlace) {}
+  };
+  template <bool kUsual, class>
+  struct UsualOf {
+    using Lane = NoLane;
+  };
+  template <class C>
+  struct UsualOf<true, C> {
+    using Writer = std::conditional_t<Encoder::kDense, UsualTableWriter<C>, UsualWriter<C>>;
+    using Lane = typename Writer::Lane;
+  };
+  using Usual = UsualOf<kHasUsual<Cut>, Cut>;
+
+  // A full block that this warp will read; sources without memory of their own need not be told.
+  template <class Source>
+  __device__ __forceinline__ void fetch_ahead([[maybe_unused]] const Source& source,
+                                              [[maybe_unused]] uint32_t first) const {
+    if constexpr (requires { source.fetch_ahead(first); })
+      if (first + kCount <= count_) source.fetch_ahead(first);
   }
 
   // Rounds of full blocks, then the round of the block that is not full: of the warps that have
-  // none left, some may have had a round more.
+  // none left, some may have had a round more. Returns whether they fit.
   template <class Source>
   __device__ __forceinline__ bool code_blocks(Source& source, uint32_t first, uint32_t n) {
-    constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
     const uint32_t full = n / kCount, blocks = static_cast<uint32_t>(blocks_of(n));
-    uint32_t block = team_.warp;
-    for (; block < full; block += Team::kWarps)
-      if (!code_full(source, first + block * kCount, block)) return false;
-    if (block - team_.warp >= blocks) return true;
-    return code_rest(source, first + block * kCount, block < blocks ? n - block * kCount : 0,
-                     block);
+    const uint32_t warp = kept(team_.warp);
+    uint32_t block = warp;
+    for (uint32_t at = first + block * kCount; block < full && left_ >= 0;
+         at += Team::kWarps * kCount, block += Team::kWarps)
+      code_full(source, at, block);
+    if (left_ >= 0 && block - warp < blocks)
+      code_rest(source, first + block * kCount, block < blocks ? n - block * kCount : 0, block);
+    return left_ >= 0;
   }
 
   template <class Source>
-  __device__ __forceinline__ bool code_full(Source& source, uint32_t first, uint32_t block) {
-    constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
+  __device__ __forceinline__ void code_full(Source& source, uint32_t first, uint32_t block) {
     Block<Cut::kBytes> values;
     source.template read<true>(first, kCount, values);
+    fetch_ahead(source, first + kRoundsAhead * Team::kWarps * kCount);
     if constexpr (kHasUsual<Cut>) {
-      std::conditional_t<Encoder::kDense, UsualTableWriter<Cut>, UsualWriter<Cut>> usual;
-      if (usual.choose(encoder_.tables, values)) {
+      typename Usual::Writer usual;
+      if (usual.choose(encoder_.tables, mine_, values)) {
         const Shares shares =
-            share(usual.plane_bytes() | usual.list_bytes() << 16, usual.stream_bits());
-        if (!fits(shares)) return false;
-        const BlockPlace place = place_of(shares);
+            rounds_.share(usual.plane_bytes() | usual.list_bytes() << 16, usual.stream_bits());
+        if (!take(shares)) return;
         if (device::lane_id() == block) record_ = usual.record();
-        usual.put(encoder_.tables, values, place.planes, place.list);
+        usual.put(mine_, values, tile_, used_ + (shares.bytes_before & 0xFFFF), list_of(shares));
         if constexpr (Encoder::kDense)
           usual.append(scratch_.exponents + device::lane_id() * kExponentStride,
                        position_ + (shares.bits_before & 0xFFFF));
-        any_ = true;
         use(shares);
-        return true;
+        return;
       }
     }
+    // A copy has an address and leaves the values in registers.
+    Block<Cut::kBytes> copy = values;
+    code_apart<true>(copy, kCount, block);
+  }
+
+  // The block that is not full, or none.
+  template <class Source>
+  __device__ __forceinline__ void code_rest(Source& source, uint32_t first, uint32_t count,
+                                            uint32_t block) {
+    Block<Cut::kBytes> values;
+    if (count != 0) source.template read<false>(first, count, values);
+    code_apart<false>(values, count, block);
+  }
+
+  // Few blocks, so that what decides and writes is not in line and takes no registers elsewhere.
+  template <bool kFull>
+  __device__ __forceinline__ void code_apart(Block<Cut::kBytes>& values, uint32_t count,
+                                             uint32_t block) {
     BlockCode code;
+    if (count != 0) choose_apart<kFull>(encoder_, values, count, code);
+    const uint32_t bits = kFull && Encoder::kDense ? stream_bits_of(code) | code.low_bits << 16 : 0;
+    const Shares shares = rounds_.share(code.plane_bytes | code.list_bytes << 16, bits);
+    if (!take(shares)) return;
+    if (device::lane_id() == block) record_ = packed(code.record);
+    if (count != 0) put_apart<kFull>(values, code, count, place_of(shares));
+    if constexpr (kFull && Encoder::kDense) append(values, code, shares);
+    use(shares);
+  }
+
+  template <bool kFull>
+  static __device__ __attribute__((noinline)) void choose_apart(Encoder encoder,
+                                                                Block<Cut::kBytes>& values,
+                                                                uint32_t count, BlockCode& code) {
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r) to_columns<Cut::kBytes>(values.word[r]);
-    choose_block<true, Cut>(encoder_, values, kCount, code);
-    const uint32_t bits = Encoder::kDense ? stream_bits_of(code) | code.low_bits << 16 : 0;
-    const Shares shares = share(code.plane_bytes | code.list_bytes << 16, bits);
-    if (!fits(shares)) return false;
-    if (device::lane_id() == block) record_ = code.record;
-    put_block<true, Cut>(values, code, kCount, place_of(shares));
-    if constexpr (Encoder::kDense) append(values, code, shares);
-    any_ = any_ || code.record.method() != kMethodZero;
-    use(shares);
-    return true;
+    choose_block<kFull, Cut>(encoder, values, count, code);
+  }
+  template <bool kFull>
+  static __device__ __attribute__((noinline)) void put_apart(const Block<Cut::kBytes>& columns,
+                                                             const BlockCode& code, uint32_t count,
+                                                             const BlockPlace& place) {
+    put_block<kFull, Cut>(columns, code, count, place);
   }
 
-  // The block that is not full, or none: once in a chunk, and so not in line.
-  template <class Source>
-  __device__ __forceinline__ bool code_rest(Source& source, uint32_t first, uint32_t count,
-                                            uint32_t block) {
-    Block<Cut::kBytes> columns;
-    BlockCode code;
-    if (count != 0) {
-      source.template read<false>(first, count, columns);
-      choose_rest(encoder_, columns, count, code);
-    }
-    const Shares shares = share(code.plane_bytes | code.list_bytes << 16, 0);
-    if (!fits(shares)) return false;
-    if (device::lane_id() == block) record_ = code.record;
-    if (count != 0) put_rest(columns, code, count, place_of(shares));
-    any_ = any_ || code.record.method() != kMethodZero;
-    use(shares);
-    return true;
-  }
-
-  static __device__ __attribute__((noinline)) void choose_rest(const Encoder& encoder,
-                                                               Block<Cut::kBytes>& columns,
-                                                               uint32_t count, BlockCode& code) {
-#pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) to_columns<Cut::kBytes>(columns.word[r]);
-    choose_block<false, Cut>(encoder, columns, count, code);
-  }
-  static __device__ __attribute__((noinline)) void put_rest(const Block<Cut::kBytes>& columns,
-                                                            const BlockCode& code, uint32_t count,
-                                                            const BlockPlace& place) {
-    put_block<false, Cut>(columns, code, count, place);
-  }
-
-  __device__ __forceinline__ bool fits(const Shares& shares) const {
-    return used_ + (shares.bytes & 0xFFFF) + list_used_ + (shares.bytes >> 16) <= room_;
+  // Takes room for a round's blocks, or tells that there is none.
+  __device__ __forceinline__ bool take(const Shares& shares) {
+    left_ -= static_cast<int32_t>((shares.bytes & 0xFFFF) + (shares.bytes >> 16));
+    return left_ >= 0;
   }
   __device__ __forceinline__ BlockPlace place_of(const Shares& shares) const {
-    return {tile_ + (used_ + (shares.bytes_before & 0xFFFF)),
-            scratch_.lists + (list_used_ + (shares.bytes_before >> 16)),
+    return {tile_ + (used_ + (shares.bytes_before & 0xFFFF)), list_of(shares),
             shared_.halves[team_.warp]};
+  }
+  __device__ __forceinline__ std::byte* list_of(const Shares& shares) const {
+    return lists_ + (list_used_ + (shares.bytes_before >> 16));
   }
   __device__ __forceinline__ void use(const Shares& shares) {
     used_ += shares.bytes & 0xFFFF;
@@ -216,16 +231,18 @@ class TileEncoder {
 
   // The records are stored field by field; a lane has that of the block of its number, in the warp
   // that coded it.
-  __device__ void put_records(uint32_t blocks) const {
+  __device__ void put_records(uint32_t blocks) {
     const uint32_t block = device::lane_id();
-    if (block >= blocks || block % Team::kWarps != team_.warp) return;
+    const bool own = block < blocks && block % Team::kWarps == team_.warp;
+    any_ = any_ || __any_sync(kAllLanes, own && record_.method() != kMethodZero);
+    if (!own) return;
     constexpr uint32_t kTop = Cut::shape().top_bytes(), kLow = Cut::shape().low_bytes();
     const auto put = [&](uint32_t at, uint32_t size, uint32_t value) {
       for (uint32_t b = 0; b < size; ++b) tile_[at + b] = static_cast<std::byte>(value >> (8 * b));
     };
-    put(kTop * block, kTop, record_.top);
-    put(kTop * blocks + block, 1, record_.kind);
-    put((kTop + 1) * blocks + block, 1, record_.list);
+    put(kTop * block, kTop, record_.first & 0xFFFF);
+    put(kTop * blocks + block, 1, record_.first >> 16 & 255);
+    put((kTop + 1) * blocks + block, 1, record_.first >> 24);
     put((kTop + 2) * blocks + kLow * block, kLow, record_.low);
   }
 
@@ -234,14 +251,14 @@ class TileEncoder {
     team_.sync();
     const uint32_t vectors = used_ % kAlign == 0 ? list_used_ / 16 : 0;
     for (uint32_t i = team_.thread(); i < vectors; i += Team::kThreads)
-      device::store16(tile_ + used_ + 16 * i, device::load16(scratch_.lists + 16 * i));
+      device::store16(tile_ + used_ + 16 * i, device::load16(lists_ + 16 * i));
     for (uint32_t i = 16 * vectors + team_.thread(); i < list_used_; i += Team::kThreads)
-      tile_[used_ + i] = scratch_.lists[i];
+      tile_[used_ + i] = lists_[i];
     used_ += list_used_;
     if constexpr (Encoder::kDense)
       if (!pack_all()) return 0;
     const auto total = static_cast<uint32_t>(round_up(used_, kAlign));
-    if (total > room_) return 0;
+    if (total > used_ + static_cast<uint32_t>(left_)) return 0;
     if (team_.thread() < total - used_) tile_[used_ + team_.thread()] = std::byte{0};
     return total;
   }
@@ -254,9 +271,10 @@ class TileEncoder {
 
   __device__ bool pack(uint32_t* words, uint32_t stride, uint32_t bits, uint32_t last_room) {
     if (!__any_sync(kAllLanes, bits != 0)) return true;
-    const uint32_t bytes =
-        pack_streams(team_, words, stride, bits, tile_ + used_, room_ - used_, last_room);
+    const uint32_t bytes = pack_streams(team_, words, stride, bits, tile_ + used_,
+                                        static_cast<uint32_t>(left_), last_room);
     used_ += bytes;
+    left_ -= static_cast<int32_t>(bytes);
     return bytes != 0;
   }
 
@@ -265,18 +283,21 @@ class TileEncoder {
     for (uint32_t w = 0; w * 32 < bits; ++w) words[device::lane_id() * stride + w] = 0;
   }
 
-  const Encoder& encoder_;
+  const Encoder encoder_;
   const Team& team_;
   Shared& shared_;
   const Scratch& scratch_;
+  RoundShares<Team, Encoder::kDense> rounds_;
+  const typename Usual::Lane mine_;
   std::byte* tile_ = nullptr;
-  uint32_t room_ = 0;
+  std::byte* lists_ = nullptr;
+  int32_t left_ = 0;        // of the tile's room, behind planes and lists
+  uint32_t count_ = 0;      // values of all tiles
   uint32_t used_ = 0;       // of the tile, without lists
   uint32_t list_used_ = 0;  // of scratch
   uint32_t position_ = 0;   // bits of this lane's streams, before the round
   uint32_t low_position_ = 0;
-  uint32_t parity_ = 0;
-  BlockRecord record_;  // this lane's
+  PackedRecord record_;  // this lane's
   bool any_ = false;
 };
 

@@ -13,7 +13,9 @@ namespace strait::codec::gpu {
 template <class Cut>
 class TileReader {
  public:
-  __device__ explicit TileReader(const DecodeTables& tables) : tables_(tables) {}
+  // `room` is shared memory for sixteen bytes of this lane's.
+  __device__ __forceinline__ TileReader(const DecodeTables& tables, SharedPlace room)
+      : tables_(tables), mine_(tables.selectors[device::lane_id()]), room_(room) {}
 
   // Returns whether the tile is sound. It starts at a multiple of 16, as all tiles do.
   __device__ bool open(const std::byte* tile, uint32_t bytes, uint32_t n) {
@@ -30,14 +32,16 @@ class TileReader {
     uint32_t planes = 0;
     bool sound = true;
     list_bytes_ = 0;
-    record_ = {};
+    BlockRecord record = {};
     if (lane < blocks_) {
-      load_record(lane);
+      record = load_record(lane);
       const uint32_t count = values_of(lane);
-      sound = check_record(Cut::shape(), record_, count) == nullptr;
-      planes = static_cast<uint32_t>(plane_bytes_of(Cut::shape(), record_, count));
-      list_bytes_ = static_cast<uint32_t>(list_bytes_of(Cut::shape(), record_));
+      sound = check_record(Cut::shape(), record, count) == nullptr;
+      planes = static_cast<uint32_t>(plane_bytes_of(Cut::shape(), record, count));
+      list_bytes_ = static_cast<uint32_t>(list_bytes_of(Cut::shape(), record));
     }
+    record_ = packed(record);
+    if constexpr (kLowInTop) record_.first |= record_.low << 8;
     if (!__all_sync(kAllLanes, sound)) return false;
     const uint32_t planes_up_to = running_sum(planes), lists_up_to = running_sum(list_bytes_);
     const uint32_t lists = records + from_lane(planes_up_to, kWarpLanes - 1);
@@ -45,8 +49,8 @@ class TileReader {
     list_at_ = lists + lists_up_to - list_bytes_;
     const uint32_t used = lists + from_lane(lists_up_to, kWarpLanes - 1);
     if (used > bytes) return false;
-    has_exponents_ = __any_sync(kAllLanes, record_.method() >= kMethodTable);
-    has_low_ = __any_sync(kAllLanes, record_.has_low_table(Cut::shape()));
+    has_exponents_ = __any_sync(kAllLanes, record.method() >= kMethodTable);
+    has_low_ = __any_sync(kAllLanes, record.has_low_table(Cut::shape()));
     return open_all_streams(used);
   }
 
@@ -62,44 +66,31 @@ class TileReader {
   // block is sound, the same in all lanes.
   template <bool kFull>
   __device__ __forceinline__ uint32_t read(uint32_t block, Block<Cut::kBytes>& values) {
-    const uint32_t packed = record_.top | uint32_t{record_.kind} << 16 |
-                            uint32_t{record_.list} << 24 |
-                            (kLowInTop ? uint32_t{record_.low} << 8 : 0);
-    const uint32_t mine = from_lane(packed, block);
-    const uint32_t kind = mine >> 16 & 255, list_bytes = mine >> 24;
+    const uint32_t first = from_lane(record_.first, block);
+    const uint32_t kind = first >> 16 & 255, method = kind & 63, list_bytes = first >> 24;
     const std::byte* const planes = tile_ + from_lane(planes_at_, block);
     const std::byte* const list = tile_ + from_lane(list_at_, block);
-    const uint32_t low = kLowInTop ? mine >> 8 & 255 : 0;
-    ExponentRows symbols = {};
+    uint32_t symbols[kBlockRows] = {};
     if constexpr (kFull) {
-      const uint32_t method = kind & 63;
-      if (method >= kMethodTable) read_row_symbols(method - kMethodTable, symbols);
       if constexpr (kHasUsual<Cut>) {
-        using Usual = UsualReader<Cut>;
-        const PlaneSelectors& selectors = tables_.selectors[device::lane_id()];
-        if (Usual::takes_window(kind, low))
-          return Usual::read_window(selectors, method - kMethodWindow, mine & 255, planes, list,
-                                    list_bytes, values);
-        if (method >= kMethodTable && Usual::takes_table(kind, low, list_bytes) &&
-            are_near(symbols)) {
-          Usual::read_symbols(selectors, symbols.low, mine & 255, planes, values);
-          return 0;
+        const uint32_t low = kLowInTop ? first >> 8 & 255 : 0;
+        if (UsualReader<Cut>::takes_window(kind, low))
+          return UsualReader<Cut>::read_window(mine_, room_, method - kMethodWindow, first & 255,
+                                               planes, list, list_bytes, values);
+        if (method >= kMethodTable) {
+          read_row_symbols(method - kMethodTable, symbols);
+          if (UsualReader<Cut>::takes_table(kind, low, list_bytes) && are_near(symbols)) {
+            UsualReader<Cut>::read_symbols(mine_, symbols, first & 255, planes, values);
+            return 0;
+          }
         }
+      } else if (method >= kMethodTable) {
+        read_row_symbols(method - kMethodTable, symbols);
       }
     }
-    PartPlaces parts = {{}, planes, list, from_lane(list_bytes_, block)};
-    parts.record.top = static_cast<uint16_t>(kLowInTop ? mine & 255 : mine);
-    parts.record.kind = static_cast<uint8_t>(kind);
-    parts.record.list = static_cast<uint8_t>(list_bytes);
-    if constexpr (Cut::shape().low_bytes() != 0)
-      parts.record.low = static_cast<uint16_t>(from_lane(record_.low, block));
-    bool sound;
-    if constexpr (kFull)
-      sound = read_block<true, Cut>(tables_, parts, kBlockValues, symbols, low_, values);
-    else
-      sound = read_rest(tables_, parts, values_of(block), values);
-#pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) from_columns<Cut::kBytes>(values.word[r]);
+    const PartPlaces parts = {record_of(block, first), planes, list, from_lane(list_bytes_, block)};
+    const bool sound =
+        read_apart<kFull>(parts, kFull ? kBlockValues : values_of(block), symbols, values);
     return sound ? 0 : 1;
   }
 
@@ -112,24 +103,53 @@ class TileReader {
   }
 
  private:
-  // The block that is not full, which is in no streams: once in a chunk, and so not in line.
-  static __device__ __attribute__((noinline)) bool read_rest(const DecodeTables& tables,
-                                                             PartPlaces parts, uint32_t n,
-                                                             Block<Cut::kBytes>& columns) {
-    LaneReader none;
-    return read_block<false, Cut>(tables, parts, n, {}, none, columns);
+  // Few blocks, so that this is not in line and takes no registers elsewhere; copies have addresses
+  // and leave what is theirs in registers.
+  template <bool kFull>
+  __device__ __forceinline__ bool read_apart(const PartPlaces& parts, uint32_t n,
+                                             const uint32_t (&symbols)[kBlockRows],
+                                             Block<Cut::kBytes>& values) {
+    Block<Cut::kBytes> copy;
+    ExponentRows rows = {};
+    LaneReader low = {};
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) rows.low[r] = symbols[r];
+    if constexpr (kFull && Cut::kBytes == 4) low = low_;
+    const bool sound = read_block_apart<kFull>(tables_, parts, n, rows, low, copy);
+    if constexpr (kFull && Cut::kBytes == 4) low_ = low;
+    values = copy;
+    return sound;
+  }
+  template <bool kFull>
+  static __device__ __attribute__((noinline)) bool read_block_apart(
+      const DecodeTables& tables, const PartPlaces& parts, uint32_t n, const ExponentRows& symbols,
+      LaneReader& low, Block<Cut::kBytes>& values) {
+    const bool sound = read_block<kFull, Cut>(tables, parts, n, symbols, low, values);
+#pragma unroll
+    for (int r = 0; r < kBlockRowsInt; ++r) from_columns<Cut::kBytes>(values.word[r]);
+    return sound;
   }
 
-  __device__ __forceinline__ void read_row_symbols(uint32_t table, ExponentRows& symbols) {
+  __device__ __forceinline__ BlockRecord record_of(uint32_t block, uint32_t first) const {
+    const uint32_t low = kLowInTop                       ? first >> 8 & 255
+                         : Cut::shape().low_bytes() != 0 ? from_lane(record_.low, block)
+                                                         : 0;
+    return {static_cast<uint16_t>(kLowInTop ? first & 255 : first),
+            static_cast<uint8_t>(first >> 16), static_cast<uint8_t>(first >> 24),
+            static_cast<uint16_t>(low)};
+  }
+
+  __device__ __forceinline__ void read_row_symbols(uint32_t table,
+                                                   uint32_t (&symbols)[kBlockRows]) {
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r)
-      symbols.low[r] = read_symbols(tables_.symbol[table], exponents_);
+      symbols[r] = read_symbols(tables_.symbol[table], exponents_);
   }
   // Whether no symbol of the warp stands for an exponent that is zero or in the list.
-  static __device__ __forceinline__ bool are_near(const ExponentRows& symbols) {
+  static __device__ __forceinline__ bool are_near(const uint32_t (&symbols)[kBlockRows]) {
     uint32_t far = 0;
 #pragma unroll
-    for (int r = 0; r < kBlockRowsInt; ++r) far |= symbols.low[r] + each_byte(16 - kSymbolZero);
+    for (int r = 0; r < kBlockRowsInt; ++r) far |= symbols[r] + each_byte(16 - kSymbolZero);
     return !__any_sync(kAllLanes, (far & each_byte(16)) != 0);
   }
 
@@ -137,16 +157,18 @@ class TileReader {
     return static_cast<uint32_t>(tile_[at]);
   }
 
-  __device__ void load_record(uint32_t block) {
+  __device__ BlockRecord load_record(uint32_t block) const {
     constexpr uint32_t kTop = Cut::shape().top_bytes(), kLow = Cut::shape().low_bytes();
     const auto field = [&](uint32_t at, uint32_t size) {
       return size == 1 ? byte_at(at) : byte_at(at) | byte_at(at + 1) << 8;
     };
-    record_.top = static_cast<uint16_t>(field(kTop * block, kTop));
-    record_.kind = static_cast<uint8_t>(byte_at(kTop * blocks_ + block));
-    record_.list = static_cast<uint8_t>(byte_at((kTop + 1) * blocks_ + block));
+    BlockRecord record = {};
+    record.top = static_cast<uint16_t>(field(kTop * block, kTop));
+    record.kind = static_cast<uint8_t>(byte_at(kTop * blocks_ + block));
+    record.list = static_cast<uint8_t>(byte_at((kTop + 1) * blocks_ + block));
     if constexpr (kLow != 0)
-      record_.low = static_cast<uint16_t>(field((kTop + 2) * blocks_ + kLow * block, kLow));
+      record.low = static_cast<uint16_t>(field((kTop + 2) * blocks_ + kLow * block, kLow));
+    return record;
   }
 
   __device__ bool open_all_streams(uint32_t at) {
@@ -180,6 +202,8 @@ class TileReader {
   static constexpr bool kLowInTop = Cut::kBytes == 4;
 
   const DecodeTables& tables_;
+  const PlaneLane mine_;
+  const SharedPlace room_;
   const std::byte* tile_ = nullptr;
   uint32_t bytes_ = 0;
   uint32_t n_ = 0;
@@ -188,7 +212,7 @@ class TileReader {
   bool has_exponents_ = false;
   bool has_low_ = false;
   // This lane's block.
-  BlockRecord record_;
+  PackedRecord record_ = {};
   uint32_t planes_at_ = 0;  // from the tile's start
   uint32_t list_at_ = 0;
   uint32_t list_bytes_ = 0;

@@ -9,10 +9,10 @@
 
 namespace strait::codec::gpu {
 
-// Types whose sign, exponent and highest mantissa bits are the upper 16 bits of a value, or all:
-// bfloat16, half, float.
+// Types whose sign, exponent and highest mantissa bits are in the upper 16 bits of a value: all but
+// double.
 template <class Cut>
-inline constexpr bool kHasUsual = Cut::kBytes == 2 || Cut::kBytes == 4;
+inline constexpr bool kHasUsual = Cut::kBytes <= 4;
 
 inline constexpr uint32_t kUsualWidths = 4;
 
@@ -33,54 +33,71 @@ inline constexpr uint32_t kUsualExponent = each_half(((1u << Cut::kExponentBits)
 // Modes of the byte planes: all of them whole.
 template <class Cut>
 inline constexpr uint32_t kUsualLow = Cut::kPlanes == 3 ? 0x5 : 0;
-inline constexpr uint32_t kUsualKind = static_cast<uint32_t>(PlaneMode::kFull) << 6;
+template <class Cut>
+inline constexpr uint32_t kUsualKind = Cut::kPlanes == 0
+                                           ? 0
+                                           : static_cast<uint32_t>(PlaneMode::kFull) << 6;
+// Escapes that a list has room for.
+inline constexpr uint32_t kMostEscapes = static_cast<uint32_t>(kBlockValues) / 8;
 
-// Escapes of a lane: a flag in the lowest bit of each nibble of two rows' codes that has all bits
-// of the window's width set.
+// A block's record as lanes keep it: top, kind << 16, list << 24; the modes of lower planes.
+struct PackedRecord {
+  __device__ __forceinline__ uint32_t method() const { return first >> 16 & 63; }
+  uint32_t first, low;
+};
+__device__ __forceinline__ PackedRecord packed(const BlockRecord& record) {
+  return {record.top | uint32_t{record.kind} << 16 | uint32_t{record.list} << 24, record.low};
+}
+
+// A flag in the lowest bit of each nibble of two rows' codes that has all bits of the window's
+// width set.
 __device__ __forceinline__ uint32_t escapes_in(uint32_t codes, uint32_t escape) {
   const uint32_t filled = codes | each_nibble(15 - escape), halves = filled & filled >> 1;
   return halves & halves >> 2 & each_nibble(1);
 }
 
-// Rows 0 and 1 in bits 0 and 4 of each byte, rows 2 and 3 in bits 2 and 6.
-__device__ __forceinline__ uint32_t join_escapes(uint32_t rows01, uint32_t rows23) {
-  return rows01 | rows23 << 2;
-}
-
-// Where a lane's escapes go in the list.
-struct EscapePlaces {
-  // How many in each row, a byte for each.
-  static __device__ __forceinline__ uint32_t counts_of(uint32_t rows01, uint32_t rows23) {
-    const uint32_t nibbles = sum_of_bytes(rows01, 0) + (sum_of_bytes(rows23, 0) << 16);
-    return (nibbles * 17) & 0x0F0F0F0Fu;
+// A lane's escapes, and where they go in the list. Visited from the last to the first.
+class Escapes {
+ public:
+  Escapes() = default;
+  __device__ __forceinline__ Escapes(const uint32_t (&codes)[2], uint32_t escape) {
+    rows01_ = escapes_in(codes[0], escape);
+    rows23_ = escapes_in(codes[1], escape);
+    constexpr uint32_t kBits = 0x08040201u;
+    flags = multiply_add(__dp4a(rows23_, kBits, 0u), 256, __dp4a(rows01_, kBits, 0u));
   }
-  EscapePlaces() = default;
-  __device__ __forceinline__ EscapePlaces(uint32_t rows01, uint32_t rows23) {
-    const uint32_t counts = counts_of(rows01, rows23), up_to = running_sum(counts);
+  // Sets the other members.
+  __device__ __forceinline__ void rank() {
+    // How many in each row, a byte for each.
+    const uint32_t nibbles =
+        multiply_add(sum_of_bytes(rows23_, 0), 1u << 16, sum_of_bytes(rows01_, 0));
+    const uint32_t up_to = running_sum((nibbles * 17) & 0x0F0F0F0Fu);
     const uint32_t rows = from_lane(up_to, kWarpLanes - 1);
     total = sum_of_bytes(rows, 0);
     // Behind all rows above, the products' sums: less than 256 where the total is.
-    first = up_to - counts + rows * 0x01010100u;
+    end_ = multiply_add(rows, 0x01010100u, up_to);
   }
 
-  // Calls visit(bit of the row, as joined; value of the row; place) for each of the joined flags.
+  // Calls visit(number of the lane's value, 4 * row + value of the row; place in the list).
   template <class Visit>
-  __device__ __forceinline__ void each(uint32_t flags, Visit visit) const {
+  __device__ __forceinline__ void each(Visit visit) const {
+    uint32_t end = end_;
 #pragma unroll 1
-    for (uint32_t left = flags; left != 0; left &= left - 1) {
-      const uint32_t at = static_cast<uint32_t>(__ffs(static_cast<int>(left))) - 1, row = at & 7;
-      const uint32_t before = flags & each_byte(1) << row & ((1u << at) - 1);
-      const uint32_t shift = row_of(row) * 8;
-      visit(row_of(row), at >> 3, (first >> shift & 255) + static_cast<uint32_t>(__popc(before)));
+    for (uint32_t left = flags; left != 0;) {
+      const uint32_t value = 31 - static_cast<uint32_t>(__clz(static_cast<int>(left)));
+      const uint32_t row = 2 * value & 24;  // of bytes
+      left ^= 1u << value;
+      end -= 1u << row;
+      visit(value, end >> row & 255);
     }
   }
 
-  static __device__ __forceinline__ uint32_t row_of(uint32_t bit) {
-    return (bit >> 2) | (bit & 2);
-  }
-
+  uint32_t flags;  // of this lane
   uint32_t total;  // of the warp
-  uint32_t first;  // of this lane, of each row, a byte for each
+
+ private:
+  uint32_t rows01_, rows23_;
+  uint32_t end_;  // behind this lane's, of each row, a byte for each
 };
 
 }  // namespace strait::codec::gpu

@@ -5,24 +5,36 @@
 #pragma once
 
 #include "codec/block_choose.cuh"
+#include "codec/shared_place.cuh"
 #include "codec/usual_values.cuh"
 
 namespace strait::codec::gpu {
 
 template <class Cut>
+struct UsualTableLane {
+  __device__ __forceinline__ UsualTableLane(const EncodeTables& tables, SharedPlace)
+      : planes(tables.selectors[device::lane_id()]) {}
+  PlaneLane planes;
+};
+
+template <class Cut>
 class UsualTableWriter {
  public:
+  using Lane = UsualTableLane<Cut>;
+
   // The values as they stand in memory. Returns whether the block is such a one; the same in all
   // lanes.
-  __device__ __forceinline__ bool choose(const EncodeTables& tables,
+  __device__ __forceinline__ bool choose(const EncodeTables& tables, const Lane&,
                                          const Block<Cut::kBytes>& values) {
-    if (Values::are_equal(values)) return false;
     uint32_t below[kBlockRows][2];
     Values::invert(values, below);
     uint32_t sum = 0, rows[kBlockRows];
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r) sum = sum_of_bytes(Values::upper_bytes(below[r]), sum);
-    const uint32_t mean = (255 * kCount - warp_sum(sum)) / kCount, top = mean + kAboveMean;
+    if constexpr (Cut::kPlanes != 0) sum += Values::whole_of(values, Cut::kPlanes - 1) << 11;
+    sum = warp_sum(sum);
+    if (Cut::kPlanes != 0 && sum >> 18 <= Values::kEnough) return false;
+    const uint32_t mean = (255 * kCount - (sum & 0x3FFFF)) / kCount, top = mean + kAboveMean;
     // Zeros would be among the bins.
     if (top < kBins || top > 255) return false;
     take_from(top, 16, below, rows);
@@ -31,7 +43,7 @@ class UsualTableWriter {
     const Inside inside(mine, counts);
     if (inside.all < kCount - kCount / 4) return false;
     if (inside.all < kCount && has_zeros(below)) return false;
-    // Wide and narrow windows are looked at once more there.
+    // Wide and narrow windows are looked at once more there; a constant is one.
     const uint32_t window_bytes = narrow_key(mine, inside, Cut::kExponentBits, kCount) >> 8;
     if (window_bytes <= kPlaneBytes || window_bytes > 5 * kPlaneBytes) return false;
     if (window_bytes > Cut::kExponentBits * kPlaneBytes) return false;
@@ -40,13 +52,11 @@ class UsualTableWriter {
     top_ = mean + tables.above[choice.table];
     table_ = choice.table;
     take_from(top_, kNearSymbols, below, rows);
-    return code(tables.code[choice.table], rows) && Values::seem_whole(values);
+    return code(tables.code[choice.table], rows) && Values::others_seem_whole(values);
   }
 
-  __device__ __forceinline__ BlockRecord record() const {
-    return {static_cast<uint16_t>(top_ & 255),
-            static_cast<uint8_t>(kUsualKind + kMethodTable + table_), 0,
-            static_cast<uint16_t>(kUsualLow<Cut>)};
+  __device__ __forceinline__ PackedRecord record() const {
+    return {(top_ & 255) | (kUsualKind<Cut> + kMethodTable + table_) << 16, kUsualLow<Cut>};
   }
   __device__ __forceinline__ uint32_t plane_bytes() const {
     return Cut::kPlanes * kBlockValues + Cut::kBits * kPlaneBytes;
@@ -58,9 +68,9 @@ class UsualTableWriter {
     return sum_of_bytes(lengths_, 0);
   }
 
-  __device__ __forceinline__ void put(const EncodeTables& tables, const Block<Cut::kBytes>& values,
-                                      std::byte* planes, std::byte*) const {
-    Values::put_planes(tables.selectors[device::lane_id()], values, planes);
+  __device__ __forceinline__ void put(const Lane& mine, const Block<Cut::kBytes>& values,
+                                      std::byte* tile, uint32_t place, std::byte*) const {
+    Values::put_planes(mine.planes, values, tile, place);
   }
   __device__ __forceinline__ void append(uint32_t* lane_words, uint32_t position) const {
     LaneAppender appender(lane_words, position);

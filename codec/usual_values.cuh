@@ -14,17 +14,6 @@ struct UsualValues {
   using Values = Block<Cut::kBytes>;
   static constexpr uint32_t kPlaneBytes = kBlockValues / 8;
 
-  // Whether all four values of every lane's first row are one and the same each; the block is not a
-  // constant where they are not.
-  static __device__ __forceinline__ bool are_equal(const Values& values) {
-    uint32_t differs = values.word[0][0] ^ values.word[0][1];
-    if constexpr (Cut::kBytes == 2)
-      differs |= values.word[0][0] ^ __byte_perm(values.word[0][0], 0, 0x1032);
-    else
-      differs |= (values.word[0][0] ^ values.word[0][2]) | (values.word[0][0] ^ values.word[0][3]);
-    return !__any_sync(kAllLanes, differs != 0);
-  }
-
   // The upper halves of two values.
   static __device__ __forceinline__ uint32_t upper_of(const Values& values, int r, int pair) {
     if constexpr (Cut::kBytes == 2)
@@ -48,8 +37,15 @@ struct UsualValues {
                                                 uint32_t (&below)[kBlockRows][2]) {
 #pragma unroll
     for (int r = 0; r < kBlockRowsInt; ++r)
-#pragma unroll
-      for (int pair = 0; pair < 2; ++pair) below[r][pair] = inverted(upper_of(values, r, pair));
+      if constexpr (Cut::kBytes == 1) {
+        const uint32_t row =
+            ~(values.word[r][0] >> Cut::kStart & each_byte((1u << Cut::kExponentBits) - 1));
+        below[r][0] = __byte_perm(row, 0, 0x1404);
+        below[r][1] = __byte_perm(row, 0, 0x3424);
+      } else {
+        below[r][0] = inverted(upper_of(values, r, 0));
+        below[r][1] = inverted(upper_of(values, r, 1));
+      }
   }
 
   static __device__ __forceinline__ uint32_t plane_row(const Values& values, int p, int r) {
@@ -58,56 +54,66 @@ struct UsualValues {
       if constexpr (Cut::kBits != 0) return low;
       return choose_bits(kFlags, __byte_perm(values.word[r][0], values.word[r][1], 0x7531), low);
     } else {
-      if (p < 2) {
-        const uint32_t pick = p == 0 ? 0x0040 : 0x0051;
-        return __byte_perm(__byte_perm(values.word[r][0], values.word[r][1], pick),
-                           __byte_perm(values.word[r][2], values.word[r][3], pick), 0x5410);
-      }
+      if (p < 2)
+        return __byte_perm(__byte_perm(values.word[r][0], values.word[r][1], 0x5410),
+                           __byte_perm(values.word[r][2], values.word[r][3], 0x5410),
+                           p == 0 ? 0x6420 : 0x7531);
       const uint32_t first = upper_of(values, r, 0), second = upper_of(values, r, 1);
       return choose_bits(kFlags, __byte_perm(first, second, 0x7531),
                          __byte_perm(first, second, 0x6420));
     }
   }
-  // Half: the two bits above the byte plane, and the sign, of four values.
-  static __device__ __forceinline__ uint32_t bits_row(const Values& values, int r) {
-    const uint32_t high = __byte_perm(values.word[r][0], values.word[r][1], 0x7531);
-    return (high & each_byte(3)) | (high >> 5 & each_byte(4));
-  }
-
-  // As choose_plane: few of the sampled bytes, of which half the lanes have one row's first half
-  // and another's, are zero.
-  static __device__ __forceinline__ bool seems_whole(uint32_t start, uint32_t middle) {
-    const uint32_t nonzero = at_least(start, 1) | at_least(middle, 1) >> 1;
-    const auto count = static_cast<uint32_t>(__popc(nonzero));
-    constexpr auto kEnough = static_cast<uint32_t>(2 * kSampleValues - kSampledZeros);
-    return warp_sum(device::lane_id() < 16 ? count : 0) > kEnough;
-  }
-  static __device__ __forceinline__ bool seem_whole(const Values& values) {
-    bool whole = true;
+  // The bits above the byte plane and the sign, of four values of two rows, a nibble each.
+  static __device__ __forceinline__ uint32_t bits_rows(const Values& values, int pair) {
+    const int r = 2 * pair;
+    if constexpr (Cut::kBytes == 1) {
+      constexpr uint32_t kBelow = (1u << Cut::kStart) - 1;
+      const uint32_t first = values.word[r][0], second = values.word[r + 1][0];
+      const uint32_t low = choose_bits(each_byte(kBelow), first, first >> (7 - Cut::kStart));
+      const uint32_t high =
+          choose_bits(each_byte(kBelow << 4), second << 4, second >> (3 - Cut::kStart));
+      return choose_bits(kLowNibbles, low, high) & each_byte((2 * kBelow + 1) * 17);
+    } else {
+      uint32_t rows[2];
 #pragma unroll
-    for (int p = 0; p < Cut::kPlanes; ++p)
-      whole = whole && seems_whole(plane_row(values, p, 0), plane_row(values, p, kBlockRows / 2));
-    return whole;
+      for (int k = 0; k < 2; ++k) {
+        const uint32_t high = __byte_perm(values.word[r + k][0], values.word[r + k][1], 0x7531);
+        rows[k] = (high & each_byte(3)) | (high >> 5 & each_byte(4));
+      }
+      return rows[0] | rows[1] << 4;
+    }
   }
 
-  // The byte planes and the bit planes of mantissas. Returns where this lane's bits are in the
-  // first of four bit planes behind the byte planes.
-  static __device__ __forceinline__ std::byte* put_planes(const PlaneSelectors& mine,
-                                                          const Values& values, std::byte* planes) {
-    auto* const rows = reinterpret_cast<uint32_t*>(planes + 4 * device::lane_id());
+  // How many bytes of the sample are not zero, times 128: of a plane as choose_plane sees it.
+  static __device__ __forceinline__ uint32_t whole_of(const Values& values, int p) {
+    return sum_of_bytes(
+        at_least(sampled(plane_row(values, p, 0), plane_row(values, p, kBlockRows / 2)), 1), 0);
+  }
+  static constexpr uint32_t kEnough = kGuessedFrom - static_cast<uint32_t>(kSampledZeros);
+  // Of the planes below the highest, whether few bytes are zero.
+  static __device__ __forceinline__ bool others_seem_whole(const Values& values) {
+    if constexpr (Cut::kPlanes < 2) return true;
+    static_assert(Cut::kPlanes <= 3);
+    const uint32_t sums = warp_sum(whole_of(values, 0) | whole_of(values, Cut::kPlanes - 2) << 16);
+    return (sums & 0xFFFF) >> 7 > kEnough && sums >> 23 > kEnough;
+  }
+
+  // The byte planes and the bit planes of mantissas, so many bytes into the tile. Returns where
+  // this lane's bits are in the first of four bit planes behind them.
+  static __device__ __forceinline__ std::byte* put_planes(const PlaneLane& mine,
+                                                          const Values& values, std::byte* tile,
+                                                          uint32_t place) {
+    auto* const rows = reinterpret_cast<uint32_t*>(tile + (place + 4 * device::lane_id()));
 #pragma unroll
     for (int p = 0; p < Cut::kPlanes; ++p)
 #pragma unroll
       for (int r = 0; r < kBlockRowsInt; ++r)
         rows[(p * kBlockRowsInt + r) * static_cast<int>(kWarpLanes)] = plane_row(values, p, r);
-    std::byte* const bits =
-        planes + Cut::kPlanes * kBlockValues + kPlaneBytes * mine.plane() + mine.byte();
+    constexpr auto kBitsAt = static_cast<uint32_t>(Cut::kPlanes * kBlockValues);
+    std::byte* const bits = tile + (place + kBitsAt + kPlaneBytes * mine.plane + mine.byte);
     if constexpr (Cut::kBits != 0) {
-      uint32_t extra[2];
-#pragma unroll
-      for (int pair = 0; pair < 2; ++pair)
-        extra[pair] = bits_row(values, 2 * pair) | bits_row(values, 2 * pair + 1) << 4;
-      store(gather_planes(mine, extra[0], extra[1]), bits, mine.plane() < Cut::kBits);
+      store(gather_planes(mine, bits_rows(values, 0), bits_rows(values, 1)), bits,
+            mine.plane < Cut::kBits);
     }
     return bits;
   }

@@ -108,6 +108,14 @@ class MemorySource {
   __device__ explicit MemorySource(const void* values)
       : values_(static_cast<const std::byte*>(values)), access_(access_to<kBytes>(values)) {}
 
+  // A full block will be read: its bytes are on their way to the second cache.
+  __device__ __forceinline__ void fetch_ahead(uint32_t first) const {
+    constexpr uint32_t kSector = 32, kShare = kBlockValues * kBytes / kWarpLanes;
+    const std::byte* const at = values_ + (first * kBytes + kShare * device::lane_id());
+#pragma unroll
+    for (uint32_t byte = 0; byte < kShare; byte += kSector) device::fetch_ahead(at + byte);
+  }
+
   // The n values of a block, of which the first is value number `first` of the chunk.
   template <bool kFull>
   __device__ __forceinline__ void read(uint32_t first, uint32_t n, Block<kBytes>& block) const {

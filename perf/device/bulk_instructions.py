@@ -21,9 +21,22 @@ import sys
 ARCHITECTURES = ("sm_90", "sm_100")
 ENCODE, DECODE = "codec/strait_codec_images/encode", "codec/strait_codec_images/decode"
 PLAIN = "src/exec/exec_kernels/collectives"
-WARP_SUMS, WARP_MIN = (r"REDUX\.SUM", 6), (r"REDUX\.MIN", 1)
-SCAN, PLANES = (r"SHFL\.UP", 5), (r"SHFL\.BFLY", 3)
-IN, OUT = (r"\bLDG?\.E\.64 ", 4), (r"\bSTG?\.E\.64 ", 4)
+WARP_SUMS, WARP_MIN = (r"REDUX\.SUM", 7), (r"REDUX\.MIN", 1)
+SCAN, PLANES, ESCAPES = (r"SHFL\.UP", 5), (r"SHFL\.BFLY", 3), ("FLO", 1)
+# A block's rows, of one, two and four bytes a value.
+ROWS = {1: r"\b%s?\.E (?!\.)", 2: r"\b%s?\.E\.64 ", 4: r"\b%s?\.E\.128 "}
+
+
+def rows(instruction, size):
+    return ROWS[size] % instruction, 4
+
+
+def words(instruction, count):
+    return ROWS[1] % instruction, count
+
+
+def encode(size, *more):
+    return [rows("LDG", size), WARP_SUMS, WARP_MIN, SCAN, ("BAR", 1), *more]
 
 
 def sums(loads):
@@ -31,21 +44,29 @@ def sums(loads):
 
 
 # What is counted: name, image, kernel, how many times 16 bytes a turn moves (0: a block), and what
-# the way passes. Planes are read and written as words of 32 bits.
+# the way passes. Planes are read and written as words of 32 bits; "escapes": a lane has one.
 LOOPS = (
     ("encode fast", ENCODE, "strait_encode_fast_bfloat16", 0,
-     [IN, WARP_SUMS, WARP_MIN, SCAN, PLANES, (r"\bSTG?\.E (?!\.)", 6), ("BAR", 1)]),
+     encode(2, PLANES, words("STG", 6))),
     ("encode fast, escapes", ENCODE, "strait_encode_fast_bfloat16", 0,
-     [IN, WARP_SUMS, WARP_MIN, SCAN, PLANES, (r"\bSTG?\.E (?!\.)", 6), ("POPC", 2), ("BAR", 1)]),
+     encode(2, PLANES, words("STG", 6), ESCAPES)),
     ("decode fast", DECODE, "strait_decode_bfloat16", 0,
-     [OUT, PLANES, (r"\bLDG?\.E (?!\.)", 6)]),
+     [rows("STG", 2), PLANES, words("LDG", 6)]),
     ("decode fast, escapes", DECODE, "strait_decode_bfloat16", 0,
-     [OUT, SCAN, PLANES, (r"\bLDG?\.E (?!\.)", 6), ("POPC", 1)]),
+     [rows("STG", 2), SCAN, PLANES, words("LDG", 6), ESCAPES]),
     ("encode dense", ENCODE, "strait_encode_dense_bfloat16", 0,
-     [IN, (r"REDUX\.SUM", 10), (r"REDUX\.MIN", 2), (r"LDS\.64", 16), ("ATOM", 2),
-      (r"\bSTG?\.E (?!\.)", 4), ("BAR", 1)]),
+     [rows("LDG", 2), (r"REDUX\.SUM", 11), (r"REDUX\.MIN", 2), (r"LDS\.64", 16), ("ATOM", 2),
+      words("STG", 4), ("BAR", 1)]),
     ("decode dense", DECODE, "strait_decode_bfloat16", 0,
-     [OUT, (r"LDS\.U8", 16), (r"\bLDG?\.E (?!\.)", 4)]),
+     [rows("STG", 2), (r"LDS\.U8", 16), words("LDG", 4)]),
+    ("encode fast, escapes, float", ENCODE, "strait_encode_fast_float", 0,
+     encode(4, PLANES, words("STG", 14), ESCAPES)),
+    ("decode fast, escapes, float", DECODE, "strait_decode_float", 0,
+     [rows("STG", 4), SCAN, PLANES, words("LDG", 14), ESCAPES]),
+    ("encode fast, escapes, f8e4m3", ENCODE, "strait_encode_fast_f8e4m3", 0,
+     encode(1, (r"SHFL\.BFLY", 6), words("STG", 4), ESCAPES)),
+    ("decode fast, escapes, f8e4m3", DECODE, "strait_decode_f8e4m3", 0,
+     [rows("STG", 1), SCAN, (r"SHFL\.BFLY", 6), words("LDG", 4), ESCAPES]),
     ("sum of floats", PLAIN, "strait_float", 4, sums(4)),
     ("sum of bfloat16", PLAIN, "strait_bfloat16", 2, sums(2)),
     ("copy", PLAIN, "strait_float", 8,

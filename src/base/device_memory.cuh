@@ -1,6 +1,7 @@
 // Accesses of 16 bytes, the widest that one thread makes: plain, streaming past the caches, to
-// memory that somebody else writes, and flagged, where each half carries its own proof of arrival.
-// Part of base/device.cuh; for any thread of a kernel. All addresses are multiples of 16.
+// memory that somebody else writes, and flagged, where each half carries its own proof of arrival;
+// and hints to fetch into the second cache what will be read soon. Part of base/device.cuh; for any
+// thread of a kernel. All addresses are multiples of 16, but for fetch_ahead().
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,22 @@ __device__ __forceinline__ void store16_stream(void* address, uint4 value) {
       "st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(address)),
       "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
       : "memory");
+#endif
+}
+
+// Fetches the 32 bytes around an address, in global memory that may be read.
+__device__ __forceinline__ void fetch_ahead([[maybe_unused]] const void* address) {
+#if !defined(STRAIT_SIMT)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(address)));
+#endif
+}
+// So many bytes, a multiple of 16, by one thread and without its waiting.
+__device__ __forceinline__ void fetch_range_ahead([[maybe_unused]] const void* address,
+                                                  [[maybe_unused]] uint32_t bytes) {
+#if !defined(STRAIT_SIMT)
+  asm volatile(
+      "cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(address)),
+      "r"(bytes));
 #endif
 }
 

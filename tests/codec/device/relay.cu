@@ -13,6 +13,7 @@ __device__ __forceinline__ void relay_jobs(const DecodeJob* from, const EncodeJo
                                            uint32_t count, std::byte* scratch_memory) {
   using RelayCut = Cut<kType>;
   __shared__ EncodeShared<1> shared[kCodecTeams];
+  __shared__ uint4 lanes[kCodecTeams][kWarpLanes];
   const uint32_t warp = threadIdx.x / 32;
   if (warp >= kCodecTeams) return;
   const Team<1> team = {0, 0};
@@ -32,7 +33,7 @@ __device__ __forceinline__ void relay_jobs(const DecodeJob* from, const EncodeJo
         open_chunk(team, shared[warp].reduced, chunk, from[i].chunk_bytes, form, true);
     uint32_t fault = static_cast<uint32_t>(opened.fault), bytes = 0;
     if (opened.fault == Fault::kNone) {
-      ChunkSource<RelayCut> came(kDecodeTables, chunk, opened, form.count);
+      ChunkSource<RelayCut> came(kDecodeTables, lanes[warp], chunk, opened, form.count);
       AddSource<kType, ChunkSource<RelayCut>> sums(from[i].values, came);
       ChunkEncoder<RelayCut, Team<1>, Encoder<kDense>> leaving(encoder, team, shared[warp],
                                                                scratch);
