@@ -37,7 +37,8 @@ Communicator::Communicator(Parts parts)
                     .lends_from = lends_from(parts_.config.zero_copy)}),
       codec_(codec_options(parts_.config)) {
   if (!parts_.engine) return;
-  gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank, rank_count());
+  gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank, rank_count(),
+                                   [this](const WireWishes& wishes) { return coding_of(wishes); });
   gpu_->engine().serve(coding_of({}), traffic_, [this](const Status& why) { fail(why); });
 }
 

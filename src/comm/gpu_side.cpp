@@ -166,6 +166,7 @@ Status GpuSide::run_collective(const Operation& operation, const BoundPlan& boun
                          {.request = operation.request,
                           .number = number,
                           .arithmetic = operation.arithmetic,
+                          .coding = coding_of_(operation.wires),
                           .input = operation.input,
                           .output = operation.output,
                           .scalar_place = operation.scalar_place},

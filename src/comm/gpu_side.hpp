@@ -25,8 +25,14 @@ Status check_host(const Operation& operation, int rank);
 
 class GpuSide {
  public:
-  GpuSide(std::unique_ptr<GpuEngine> engine, int rank, int rank_count)
-      : engine_(std::move(engine)), rank_(rank), rank_count_(rank_count) {}
+  // How a call's chunks are made.
+  using CodingOf = std::function<Coding(const WireWishes& wishes)>;
+
+  GpuSide(std::unique_ptr<GpuEngine> engine, int rank, int rank_count, CodingOf coding_of)
+      : engine_(std::move(engine)),
+        rank_(rank),
+        rank_count_(rank_count),
+        coding_of_(std::move(coding_of)) {}
 
   ~GpuSide();
   GpuSide(const GpuSide&) = delete;
@@ -73,6 +79,7 @@ class GpuSide {
   std::unique_ptr<GpuEngine> engine_;
   const int rank_;
   const int rank_count_;
+  const CodingOf coding_of_;
   std::map<const BoundPlan*, std::shared_ptr<const GpuEngine::GpuPlan>> plans_;
   cuda::PinnedMemory round_memory_;
   cuda::Stream round_stream_;

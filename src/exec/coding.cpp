@@ -6,6 +6,17 @@
 namespace strait {
 namespace {
 
+codec::Mode choose(SendPort& port, DataType type) {
+  if (port.policy.wants_rate()) port.policy.link_carries(port.link->rate());
+  return port.policy.choose(type);
+}
+
+void tell_change(SendPort& port, DataType type) {
+  if (!port.tells) return;
+  if (const std::string change = port.policy.take_change(type); !change.empty())
+    log_info("rank {} to {}, {}: {}", port.rank, port.peer, name_of(type), change);
+}
+
 size_t encode_as_chosen(SendPort& port, codec::Options options, DataType type, const void* values,
                         size_t count) {
   WirePolicy& policy = port.policy;
@@ -16,13 +27,10 @@ size_t encode_as_chosen(SendPort& port, codec::Options options, DataType type, c
     policy.encoded(type, mode, count * size_of(type), bytes, now_ns() - began_ns);
     return bytes;
   };
-  if (policy.wants_rate()) policy.link_carries(port.link->rate());
-  const codec::Mode mode = policy.choose(type);
+  const codec::Mode mode = choose(port, type);
   if (const auto probe = policy.probe(type)) encode(*probe);
   const size_t bytes = encode(mode);
-  if (!port.tells) return bytes;
-  if (const std::string change = policy.take_change(type); !change.empty())
-    log_info("rank {} to {}, {}: {}", port.rank, port.peer, name_of(type), change);
+  tell_change(port, type);
   return bytes;
 }
 
@@ -33,6 +41,12 @@ void count_coded(SendPort& port, TrafficCounters& traffic, size_t value_bytes, s
   count_bytes(traffic.coded_wire_bytes, wire_bytes);
   count_bytes(port.coded_value_bytes, value_bytes);
   count_bytes(port.coded_wire_bytes, wire_bytes);
+}
+
+codec::Mode next_mode(SendPort& port, DataType type) {
+  const codec::Mode mode = choose(port, type);
+  tell_change(port, type);
+  return port.policy.probe(type).value_or(mode);
 }
 
 size_t encode_into_slot(SendPort& port, TrafficCounters& traffic, const Coding& coding,

@@ -27,6 +27,10 @@ inline void count_bytes(std::atomic<uint64_t>& counter, size_t bytes) {
 // What goes through the port in one coded chunk; a forwarded chunk counts too.
 void count_coded(SendPort& port, TrafficCounters& traffic, size_t value_bytes, size_t wire_bytes);
 
+// The mode for the next chunk of a port whose chunks somebody else encodes: now and then one that
+// is only tried. Logs when the port's choice changes.
+codec::Mode next_mode(SendPort& port, DataType type);
+
 // Encodes into the slot that the port holds; returns the chunk's bytes, and counts them. Logs when
 // the port's choice changes.
 size_t encode_into_slot(SendPort& port, TrafficCounters& traffic, const Coding& coding,

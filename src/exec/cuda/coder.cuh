@@ -20,7 +20,9 @@ struct NoCoder {
   __device__ static bool encodes() { return false; }
   __device__ static bool decodes() { return false; }
   __device__ unsigned char* leaving() const { return nullptr; }
-  __device__ uint32_t encode(const unsigned char*, uint64_t, unsigned char*) const { return 0; }
+  __device__ uint32_t encode(const unsigned char*, uint64_t, unsigned char*, DeviceCoding) const {
+    return 0;
+  }
   template <class N>
   __device__ uint32_t decode(const unsigned char*, uint64_t, uint64_t, const Landing<N>&) const {
     return 0;
@@ -54,10 +56,7 @@ class ChunkCoder {
  protected:
   __device__ ChunkCoder(const DeviceCall& call, const DeviceLane& lane, DataType type,
                         Shared& shared)
-      : call_(call),
-        shared_(shared),
-        team_{threadIdx.x / 32, kBarrier},
-        base_(call.staging + lane.staging) {
+      : shared_(shared), team_{threadIdx.x / 32, kBarrier}, base_(call.staging + lane.staging) {
     if (lane.staging == kNoStaging) return;
     scratch_.lists = reinterpret_cast<std::byte*>(base_ + lane.staging_stride);
     scratch_.exponents = reinterpret_cast<uint32_t*>(device::dynamic_shared() + kLaneSharedBytes);
@@ -72,10 +71,11 @@ class ChunkCoder {
 
   // Returns the chunk's bytes.
   template <DataType kType>
-  __device__ uint32_t encode_as(const unsigned char* values, uint64_t count, unsigned char* chunk) {
-    return static_cast<codec::Mode>(call_.coding_mode) == codec::Mode::kDense
-               ? encode_by<kType, codec::gpu::Encoder<true>>(values, count, chunk)
-               : encode_by<kType, codec::gpu::Encoder<false>>(values, count, chunk);
+  __device__ uint32_t encode_as(const unsigned char* values, uint64_t count, unsigned char* chunk,
+                                DeviceCoding coding) {
+    return static_cast<codec::Mode>(coding.mode) == codec::Mode::kDense
+               ? encode_by<kType, codec::gpu::Encoder<true>>(values, count, chunk, coding)
+               : encode_by<kType, codec::gpu::Encoder<false>>(values, count, chunk, coding);
   }
 
   // Returns what is wrong, or 0.
@@ -120,13 +120,14 @@ class ChunkCoder {
   // A function of its own for each mode, so that neither takes the other's registers.
   template <DataType kType, class Encoder>
   __device__ __attribute__((noinline)) uint32_t encode_by(const unsigned char* values,
-                                                          uint64_t count, unsigned char* chunk) {
+                                                          uint64_t count, unsigned char* chunk,
+                                                          DeviceCoding coding) {
     using Cut = codec::gpu::Cut<kType>;
     const Encoder encoder = {shared_.encode_tables};
     codec::gpu::ChunkEncoder<Cut, CoderTeam, Encoder> chunk_encoder(encoder, team_, shared_.encode,
                                                                     scratch_);
-    const codec::gpu::ChunkForm form = {kType, static_cast<codec::Mode>(call_.coding_mode),
-                                        call_.checksum != 0, static_cast<uint32_t>(count),
+    const codec::gpu::ChunkForm form = {kType, static_cast<codec::Mode>(coding.mode),
+                                        coding.checksum != 0, static_cast<uint32_t>(count),
                                         Cut::kBytes};
     codec::gpu::MemorySource<Cut::kBytes> source(reinterpret_cast<const std::byte*>(values));
     return chunk_encoder.encode(source, form, true, reinterpret_cast<std::byte*>(chunk));
@@ -136,7 +137,6 @@ class ChunkCoder {
     for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) words[i] = 0;
   }
 
-  const DeviceCall& call_;
   Shared& shared_;
   const CoderTeam team_;
   unsigned char* const base_;
@@ -152,8 +152,9 @@ class DeviceCoder : public ChunkCoder {
 
   __device__ static bool encodes() { return true; }
   __device__ static bool decodes() { return true; }
-  __device__ uint32_t encode(const unsigned char* values, uint64_t count, unsigned char* chunk) {
-    return encode_as<kType>(values, count, chunk);
+  __device__ uint32_t encode(const unsigned char* values, uint64_t count, unsigned char* chunk,
+                             DeviceCoding coding) {
+    return encode_as<kType>(values, count, chunk, coding);
   }
   template <class N>
   __device__ uint32_t decode(const unsigned char* chunk, uint64_t bytes, uint64_t count,
@@ -175,20 +176,20 @@ class MessageCoder : public ChunkCoder {
 
   // Both are calls, as what they choose from is, so that the interpreter around them keeps little.
   __device__ STRAIT_OWN_LOOP uint32_t encode(const unsigned char* values, uint64_t bytes,
-                                             unsigned char* chunk) {
+                                             unsigned char* chunk, DeviceCoding coding) {
     switch (type_) {
       case DataType::kFloat16:
-        return encode_as<DataType::kFloat16>(values, bytes / 2, chunk);
+        return encode_as<DataType::kFloat16>(values, bytes / 2, chunk, coding);
       case DataType::kBfloat16:
-        return encode_as<DataType::kBfloat16>(values, bytes / 2, chunk);
+        return encode_as<DataType::kBfloat16>(values, bytes / 2, chunk, coding);
       case DataType::kFloat32:
-        return encode_as<DataType::kFloat32>(values, bytes / 4, chunk);
+        return encode_as<DataType::kFloat32>(values, bytes / 4, chunk, coding);
       case DataType::kFloat64:
-        return encode_as<DataType::kFloat64>(values, bytes / 8, chunk);
+        return encode_as<DataType::kFloat64>(values, bytes / 8, chunk, coding);
       case DataType::kFloat8e4m3:
-        return encode_as<DataType::kFloat8e4m3>(values, bytes, chunk);
+        return encode_as<DataType::kFloat8e4m3>(values, bytes, chunk, coding);
       case DataType::kFloat8e5m2:
-        return encode_as<DataType::kFloat8e5m2>(values, bytes, chunk);
+        return encode_as<DataType::kFloat8e5m2>(values, bytes, chunk, coding);
       default:
         return 0;
     }

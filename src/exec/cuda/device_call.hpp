@@ -15,8 +15,13 @@ namespace strait {
 struct alignas(16) SlotMark {
   uint64_t word;  // low half: bytes; high half: number of the message + 1
   uint32_t tag;   // of the call
-  uint32_t type;  // of the values: a DataType
+  uint8_t type;   // of the values: a DataType
+  uint8_t mode;   // of a chunk that the kernel encoded as the port's far end wanted it: which mode
+                  // that was; else kNoMode
+  uint16_t took;  // of that chunk: the time to encode it, in units of kTookUnitNs, all at most
 };
+inline constexpr uint8_t kNoMode = 0xff;
+inline constexpr uint64_t kTookUnitNs = 64;
 
 inline constexpr uint64_t slot_word(uint64_t sequence, uint64_t bytes) {
   return (sequence + 1) << 32 | bytes;
@@ -32,6 +37,7 @@ struct DevicePort {
   uint64_t slot_stride;
   SlotMark* marks;
   uint64_t* released;      // partner: the other end
+  const uint32_t* mode;    // of chunks, as the other end wants them where it may choose
   unsigned char* flagged;  // slots of the low-latency protocol; null: there are none
   uint64_t flagged_stride;
   uint32_t slot_count;
@@ -58,6 +64,13 @@ inline constexpr uint32_t kLaneSharedBytes = 2 * kFlaggedBytesMax;
 inline constexpr uint32_t kCodedSharedBytes = kLaneSharedBytes + 32 * 129 * 4;
 
 // ---- The plan ---------------------------------------------------------------------------------
+
+// How the chunks that leave are made.
+struct DeviceCoding {
+  uint8_t mode;    // a codec::Mode: the most that is tried
+  uint8_t chosen;  // not 0: the port's far end chooses it, chunk by chunk
+  uint8_t checksum;
+};
 
 enum class DeviceBuffer : uint8_t { kNone, kInput, kOutput, kScratch };
 
@@ -141,8 +154,7 @@ struct DeviceCall {
   unsigned char* output;
   unsigned char* scratch;
   unsigned char* staging;
-  uint32_t coding_mode;  // a codec::Mode: the most that is tried on coded edges
-  uint32_t checksum;     // of coded chunks; 0 or 1
+  DeviceCoding coding;
   DeviceReport* report;
   uint32_t* arrivals;  // blocks of this call that have ended; the last one sets it back to 0
   DeviceArithmetic arithmetic;

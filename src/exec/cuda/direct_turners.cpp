@@ -55,7 +55,7 @@ class DirectSender final : public LinkTurner {
   // Returns the bytes to send.
   Result<size_t> finish(const MarkedRing::Posted& posted) {
     std::byte* const slot = slot_at(sent_);
-    const auto type = static_cast<DataType>(posted.type);
+    const DataType type = posted.type;
     if (terms_.edge.proxy_encodes(type)) {
       const size_t room = posted.bytes + kChunkLead;
       STRAIT_CHECK(room <= places_.places.stride, "a piece fits its slot");
@@ -64,7 +64,7 @@ class DirectSender final : public LinkTurner {
       count_coded(port_, *terms_.traffic, posted.bytes, bytes);
       return bytes;
     }
-    STRAIT_TRY(terms_.count(port_, type, {slot, posted.bytes}));
+    STRAIT_TRY(terms_.count(port_, ring_, posted, {slot, posted.bytes}));
     return size_t{posted.bytes};
   }
 

@@ -93,6 +93,7 @@ Status GpuEngine::launch(std::shared_ptr<const GpuPlan> plan, const GpuCall& cal
   arguments.output = static_cast<unsigned char*>(call.output);
   arguments.scratch = static_cast<unsigned char*>(scratch_.data());
   arguments.arithmetic = lower(call.arithmetic, call.request);
+  arguments.coding = lower(call.coding);
   arguments.scalar_place = call.scalar_place;
   arguments.tag = tag_of(call.request, call.number);
   return start(std::move(plan), arguments, stream);
@@ -114,9 +115,6 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DeviceCall call,
   call.report = report();
   call.arrivals = static_cast<uint32_t*>(arrivals_.data());
   call.staging = static_cast<unsigned char*>(staging_.data());
-  // Where the mode is left to the library it is fast: no rate of a kernel is known yet.
-  call.coding_mode = static_cast<uint32_t>(coding_.options.mode);
-  call.checksum = coding_.options.checksum ? 1 : 0;
   if (capture.active)
     STRAIT_TRY(this->capture(
         capture, [this, of = plan.get()] { begun(*of); }, plan, stream));

@@ -62,6 +62,7 @@ class GpuEngine {
     Request request;
     uint64_t number = 0;
     Arithmetic arithmetic;
+    Coding coding;
     const void* input = nullptr;
     void* output = nullptr;
     const void* scalar_place = nullptr;  // not null: the factor is read there when the call runs
@@ -238,7 +239,7 @@ class GpuEngine {
   std::unique_ptr<Proxy> proxy_;
   std::function<void(const Status& why)> on_failure_;
   TrafficCounters* traffic_ = nullptr;
-  Coding coding_;
+  Coding coding_;  // of sends and receives
   std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false;

@@ -174,6 +174,7 @@ Status GpuEngine::launch(const std::vector<PointToPoint>& operations, cuda::Stre
   STRAIT_ASSIGN(std::shared_ptr<const GpuPlan> plan, batch_of(operations));
   DeviceCall call{};
   call.arithmetic.divisor = 1;
+  call.coding = lower(coding_);
   return start(std::move(plan), call, stream);
 }
 

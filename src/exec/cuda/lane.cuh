@@ -25,6 +25,8 @@ struct LaneShared {
   unsigned char* slot;
   uint64_t received_bytes;
   uint64_t sent_bytes;  // of a coded chunk
+  uint64_t took_ns;     // to encode it; 0: it was not encoded here
+  uint8_t mode;         // in which it is encoded
 };
 
 // One step of one round.
@@ -112,6 +114,7 @@ class Lane {
     shared_.recv_flagged = false;
     shared_.send_flagged = false;
     shared_.stop = false;
+    shared_.took_ns = 0;
     const bool has_message = step.recv_port == nullptr || find_message(piece);
     shared_.stop = !has_message || (step.send_port != nullptr && !find_room(piece));
     if (shared_.stop) tell_whom_it_waited_for(piece, !has_message);
@@ -142,11 +145,18 @@ class Lane {
   __device__ bool find_room(const Piece& piece) {
     const DeviceStep& step = *piece.step;
     const DevicePort& to = *step.send_port;
+    if (encodes(step)) shared_.mode = choose_mode(to);
     if (!wait_for_room(call_.report, to)) return false;
     shared_.send_flagged = by_flags(piece, to, step.send_coded);
     const uint32_t lead = step.send_coded && !encodes(step) ? kChunkLead : 0;
     shared_.slot = shared_.send_flagged ? flagged_out() : slot_of(to) + lead;
     return true;
+  }
+
+  // Read before the wait for room, which is as far away.
+  __device__ uint8_t choose_mode(const DevicePort& to) const {
+    if (call_.coding.chosen == 0) return call_.coding.mode;
+    return static_cast<uint8_t>(device::load_relaxed(to.mode));
   }
 
   __device__ static unsigned char* flagged_in() { return device::dynamic_shared(); }
@@ -221,10 +231,33 @@ class Lane {
       }
     }
     if (!decode(piece, {own, out, arithmetic.operation, arithmetic.factor})) return false;
-    if (leaving == nullptr) return true;
-    const uint32_t bytes = coder_.encode(leaving, piece.count, slot);
-    if (threadIdx.x == 0) shared_.sent_bytes = bytes;
+    if (leaving != nullptr) encode_from(leaving, piece, slot);
     return true;
+  }
+
+  // All threads, which have met since the values were written.
+  __device__ void encode_from(const unsigned char* values, const Piece& piece,
+                              unsigned char* slot) {
+    DeviceCoding coding = call_.coding;
+    coding.mode = shared_.mode;
+    const uint64_t began = device::globaltimer();
+    const uint32_t bytes = coder_.encode(values, piece.count, slot, coding);
+    if (threadIdx.x != 0) return;
+    shared_.sent_bytes = bytes;
+    shared_.took_ns = device::globaltimer() - began;
+  }
+
+  __device__ SlotMark facts(const DeviceStep& step) const {
+    SlotMark facts = {.word = 0,
+                      .tag = tag(),
+                      .type = static_cast<uint8_t>(lane_.type),
+                      .mode = kNoMode,
+                      .took = 0};
+    if (!encodes(step) || call_.coding.chosen == 0) return facts;
+    const uint64_t took = shared_.took_ns / kTookUnitNs;
+    facts.mode = shared_.mode;
+    facts.took = static_cast<uint16_t>(took < 0xffff ? took : 0xffff);
+    return facts;
   }
 
   __device__ bool decode(const Piece& piece, const Landing<N>& landing) {
@@ -248,8 +281,7 @@ class Lane {
         !is_in_place(out, first, second, arithmetic))
       combine<N>(arithmetic, out, first, second, piece.count);
     __syncthreads();
-    const uint32_t bytes = coder_.encode(values, piece.count, slot);
-    if (threadIdx.x == 0) shared_.sent_bytes = bytes;
+    encode_from(values, piece, slot);
     return true;
   }
 
@@ -268,7 +300,7 @@ class Lane {
       if (send_flagged)
         ++to.sequence;
       else
-        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), tag(), lane_.type);
+        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), facts(step));
     }
     if (step.recv_port != nullptr) release(*step.recv_port);
     device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);

@@ -2,10 +2,15 @@
 
 namespace strait {
 
-Status TurnerTerms::count(SendPort& port, DataType type, std::span<const std::byte> message) const {
-  if (!edge.kernel_encodes(type)) return Status();
+Status TurnerTerms::count(SendPort& port, const MarkedRing& ring, const MarkedRing::Posted& posted,
+                          std::span<const std::byte> message) const {
+  if (!edge.kernel_encodes(posted.type)) return Status();
   STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message));
-  count_coded(port, *traffic, chunk.count * size_of(chunk.type), message.size());
+  const size_t value_bytes = chunk.count * size_of(chunk.type);
+  count_coded(port, *traffic, value_bytes, message.size());
+  if (!posted.mode) return Status();
+  port.policy.encoded(posted.type, *posted.mode, value_bytes, message.size(), posted.took_ns);
+  ring.set_mode(next_mode(port, posted.type));
   return Status();
 }
 

@@ -49,8 +49,10 @@ struct TurnerTerms {
   Coding coding;
   TrafficCounters* traffic = nullptr;
 
-  // Of a message as the kernel made it: counts it, if it is a chunk.
-  Status count(SendPort& port, DataType type, std::span<const std::byte> message) const;
+  // Of a message as the kernel made it: if it is a chunk, counts it, and chooses the mode of the
+  // next where that is left to us.
+  Status count(SendPort& port, const MarkedRing& ring, const MarkedRing::Posted& posted,
+               std::span<const std::byte> message) const;
 };
 
 // The message so many after the link's oldest; empty if it has not come.

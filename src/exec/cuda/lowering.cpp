@@ -89,6 +89,12 @@ LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of) {
   return lowered;
 }
 
+DeviceCoding lower(const Coding& coding) {
+  return {.mode = static_cast<uint8_t>(coding.options.mode),
+          .chosen = static_cast<uint8_t>(coding.chooses_mode),
+          .checksum = static_cast<uint8_t>(coding.options.checksum)};
+}
+
 DeviceArithmetic lower(const Arithmetic& arithmetic, const Request& request) {
   return {.operation = lower(arithmetic.kind),
           .scales_input = reduces(request.collective) && arithmetic.has_scale,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "exec/coding.hpp"
 #include "exec/cuda/device_call.hpp"
 #include "exec/reduce.hpp"
 #include "plan/plan.hpp"
@@ -26,6 +27,8 @@ LoweredPlan lower(const Plan& plan, DataType type, const PortOf& port_of);
 
 // What the coder of a lane needs besides values, of a float type.
 uint64_t coder_staging_bytes(DataType type);
+
+DeviceCoding lower(const Coding& coding);
 
 DeviceArithmetic lower(const Arithmetic& arithmetic, const Request& request);
 

@@ -25,6 +25,7 @@ Result<MarkedRing> MarkedRing::create(const cuda::Driver& driver, cuda::ContextH
   STRAIT_ASSIGN(ring.memory_, cuda::PinnedMemory::allocate(driver, context, bytes,
                                                            "slots between a GPU and a link"));
   std::memset(ring.at(ring.marks_at_), 0, bytes - ring.marks_at_);
+  ring.set_mode(codec::Options{}.mode);
   return ring;
 }
 
@@ -34,6 +35,7 @@ DevicePort MarkedRing::device_port(uint32_t peer) const {
           .slot_stride = slot_bytes_,
           .marks = reinterpret_cast<SlotMark*>(base + marks_at_),
           .released = reinterpret_cast<uint64_t*>(base + released_at_),
+          .mode = reinterpret_cast<const uint32_t*>(base + released_at_ + sizeof(uint64_t)),
           .flagged = nullptr,
           .flagged_stride = 0,
           .slot_count = slots_,
@@ -46,8 +48,13 @@ std::optional<MarkedRing::Posted> MarkedRing::posted(uint64_t sequence) const {
   // Partner: post() of ports.cuh.
   const uint64_t word = std::atomic_ref(found.word).load(std::memory_order_acquire);
   if (static_cast<uint32_t>(word >> 32) != static_cast<uint32_t>(sequence + 1)) return {};
-  return Posted{
-      .bytes = static_cast<uint32_t>(word & 0xffffffffu), .tag = found.tag, .type = found.type};
+  Posted posted{.bytes = static_cast<uint32_t>(word & 0xffffffffu),
+                .tag = found.tag,
+                .type = static_cast<DataType>(found.type),
+                .mode = {},
+                .took_ns = static_cast<int64_t>(found.took * kTookUnitNs)};
+  if (found.mode != kNoMode) posted.mode = static_cast<codec::Mode>(found.mode);
+  return posted;
 }
 
 void MarkedRing::post(uint64_t sequence, uint32_t bytes, uint32_t tag) const {
@@ -67,6 +74,12 @@ void MarkedRing::set_released(uint64_t count) const {
   // Partner: wait_for_room() of ports.cuh.
   std::atomic_ref(*reinterpret_cast<uint64_t*>(at(released_at_)))
       .store(count, std::memory_order_release);
+}
+
+void MarkedRing::set_mode(codec::Mode mode) const {
+  // Partner: Lane::choose_mode() of lane.cuh.
+  std::atomic_ref(*reinterpret_cast<uint32_t*>(at(released_at_ + sizeof(uint64_t))))
+      .store(static_cast<uint32_t>(mode), std::memory_order_relaxed);
 }
 
 }  // namespace strait

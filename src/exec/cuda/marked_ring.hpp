@@ -1,14 +1,16 @@
 // MarkedRing: what lies beside the slots of a ring between a kernel and the proxy, which stands for
-// the far end of a link that kernels cannot turn themselves: a mark per slot and the count of slots
-// given back, in pinned host memory. The kernel's side is a DevicePort (ports.cuh); the proxy's is
-// here. Who posts and who gives back depends on the direction. One kernel and one proxy; owned by a
-// ring. A look costs a load.
+// the far end of a link that kernels cannot turn themselves: a mark per slot, the count of slots
+// given back, and the mode of chunks, in pinned host memory. The kernel's side is a DevicePort
+// (ports.cuh); the proxy's is here. Who posts and who gives back depends on the direction. One
+// kernel and one proxy; owned by a ring. A look costs a load.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 
 #include "base/cuda/pinned_memory.hpp"
+#include "base/types.hpp"
+#include "codec/codec.hpp"
 #include "exec/cuda/device_call.hpp"
 
 namespace strait {
@@ -18,7 +20,9 @@ class MarkedRing {
   struct Posted {
     uint32_t bytes = 0;
     uint32_t tag = 0;
-    uint32_t type = 0;
+    DataType type{};
+    std::optional<codec::Mode> mode;  // of a chunk, where set_mode() chose it
+    int64_t took_ns = 0;              // to encode that; 0: it was not encoded here
   };
 
   // `slot_bytes`: room for the slots in the same memory, or 0.
@@ -39,6 +43,8 @@ class MarkedRing {
   // Slots that the kernel gave back, or that are given back to it.
   uint64_t released() const;
   void set_released(uint64_t count) const;
+  // Of the chunks that the kernel makes from now on, where the call leaves it to us.
+  void set_mode(codec::Mode mode) const;
 
  private:
   std::byte* at(size_t offset) const { return memory_.data() + offset; }
@@ -50,7 +56,7 @@ class MarkedRing {
   uint32_t slots_ = 0;
   size_t slot_bytes_ = 0;
   size_t marks_at_ = 0;
-  size_t released_at_ = 0;
+  size_t released_at_ = 0;  // then the mode
 };
 
 }  // namespace strait

@@ -134,7 +134,7 @@ __device__ bool put_piece(const PutCall& call, uint64_t sent, uint64_t piece, bo
   copy_bytes(slot + sizeof(RingHeader), call.source + sent, piece);
   __threadfence_system();
   __syncthreads();
-  if (threadIdx.x == 0) post(ring, sizeof(RingHeader) + piece, 0, 0);
+  if (threadIdx.x == 0) post(ring, sizeof(RingHeader) + piece, SlotMark{});
   return true;
 }
 

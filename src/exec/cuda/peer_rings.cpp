@@ -52,6 +52,7 @@ DevicePort PeerRings::port(const PeerMemory& ring, int peer) const {
           .slot_stride = layout.slot_stride,
           .marks = reinterpret_cast<SlotMark*>(base + layout.marks),
           .released = reinterpret_cast<uint64_t*>(base + layout.released),
+          .mode = nullptr,
           .flagged = base + layout.flagged,
           .flagged_stride = kFlaggedStride,
           .slot_count = shape_.slots,

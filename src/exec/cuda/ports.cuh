@@ -41,11 +41,14 @@ __device__ inline unsigned char* flagged_slot_of(const DevicePort& port) {
   return port.flagged + slot_index(port) * port.flagged_stride;
 }
 
-// After every thread of the block has written its part and met the others at a barrier.
-__device__ inline void post(DevicePort& port, uint64_t bytes, uint32_t tag, uint32_t type) {
+// After every thread of the block has written its part and met the others at a barrier. The facts
+// are all that a mark says but its word.
+__device__ inline void post(DevicePort& port, uint64_t bytes, SlotMark facts) {
   SlotMark* mark = &port.marks[slot_index(port)];
-  mark->tag = tag;
-  mark->type = type;
+  mark->tag = facts.tag;
+  mark->type = facts.type;
+  mark->mode = facts.mode;
+  mark->took = facts.took;
   device::store_release_system(&mark->word, slot_word(port.sequence, bytes));
   ++port.sequence;
 }

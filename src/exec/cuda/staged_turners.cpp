@@ -27,13 +27,13 @@ class StagedSender final : public LinkTurner {
  private:
   Result<size_t> fill(std::span<std::byte> slot, const MarkedRing::Posted& posted) {
     const std::byte* values = ring_.slot(sequence_);
-    const auto type = static_cast<DataType>(posted.type);
+    const DataType type = posted.type;
     if (terms_.edge.proxy_encodes(type))
       return encode_into_slot(port_, *terms_.traffic, raw_coding(), type, values + kChunkLead,
                               posted.bytes / size_of(type));
     STRAIT_CHECK(posted.bytes <= slot.size(), "a piece fits its slot");
     std::memcpy(slot.data(), values, posted.bytes);
-    STRAIT_TRY(terms_.count(port_, type, {values, posted.bytes}));
+    STRAIT_TRY(terms_.count(port_, ring_, posted, {values, posted.bytes}));
     return size_t{posted.bytes};
   }
 

@@ -51,6 +51,63 @@ TEST(GpuCollectives, LinksSlotsArePinnedOrCopied) {
     }
 }
 
+uint64_t wire_bytes(ncclComm_t comm) {
+  straitCommStats_t stats{};
+  stats.size = sizeof stats;
+  EXPECT_NCCL(straitCommGetStats(comm, &stats));
+  return stats.coded_wire_bytes_sent;
+}
+
+// Bytes that rank 0 sends to the other domain for one sum of bfloat16 values, when `calls` others
+// were made before it.
+uint64_t bytes_of_a_sum(Settings settings, int calls, const ncclCollConfig_t* config = nullptr) {
+  constexpr size_t kCount = 40'000;
+  settings["STRAIT_EMULATE_DOMAINS"] = "1";
+  uint64_t bytes = 0;
+  run_gpus(2, 2, settings, [&](int rank, GpuRank& gpu, ncclComm_t comm) {
+    std::mt19937 random(static_cast<uint32_t>(rank));
+    std::normal_distribution<double> normal;
+    Bytes values(2 * kCount);
+    for (size_t i = 0; i < kCount; ++i)
+      put_value(normal(random), DataType::kBfloat16, &values[2 * i]);
+    const cuda::DeviceMemory in = gpu.memory(values), out = gpu.memory(values);
+    uint64_t before = 0;
+    for (int i = 0; i <= calls; ++i) {
+      before = wire_bytes(comm);
+      EXPECT_NCCL(ncclAllReduceConfig(in.data(), out.data(), kCount, ncclBfloat16, ncclSum, comm,
+                                      gpu.stream(), config));
+      EXPECT_DONE(gpu.wait());
+      // The last chunk may still be on its way through the proxy.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (rank == 0) bytes = wire_bytes(comm) - before;
+  });
+  return bytes;
+}
+
+TEST(GpuCollectives, EachCallMayChooseItsCompression) {
+  const auto with = [](int value) {
+    ncclConfigExt_t option = {nullptr, {STRAIT_VENDOR_ID, STRAIT_OPTION_COMPRESS}, {value}};
+    ncclCollConfig_t config = NCCL_COLLCONFIG_INITIALIZER;
+    config.ext = &option;
+    return bytes_of_a_sum({}, 0, &config);
+  };
+  const uint64_t plain = with(STRAIT_COMPRESS_OFF), fast = with(STRAIT_COMPRESS_FAST);
+  EXPECT_GT(plain, 80'000U);
+  EXPECT_LT(fast, plain * 3 / 4);
+  EXPECT_LT(with(STRAIT_COMPRESS_DENSE), fast * 99 / 100);
+}
+
+// A kernel tells how long it encoded, the link what it carries: what the mode of the next chunk
+// follows from, as on hosts. The SIMT layer is slow, so the link is much slower.
+TEST(GpuCollectives, TheModeFollowsTheLinkWhereItIsFree) {
+  const uint64_t fast = bytes_of_a_sum({{"STRAIT_COMPRESS", "fast"}}, 0);
+  const uint64_t dense = bytes_of_a_sum({{"STRAIT_COMPRESS", "dense"}}, 0);
+  const Settings slow = {{"STRAIT_COMPRESS", "auto"}, {"STRAIT_LINK_RATE", "8mbit"}};
+  EXPECT_EQ(bytes_of_a_sum(slow, 0), fast);
+  EXPECT_EQ(bytes_of_a_sum(slow, 12), dense);
+}
+
 // Kernels make the very chunks of the hosts' codec.
 TEST(GpuCollectives, AsManyBytesCrossAsBetweenHosts) {
   const Case what{.request = request_of(Collective::kAllReduce, DataType::kBfloat16, 30'000),
