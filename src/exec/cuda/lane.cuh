@@ -115,9 +115,19 @@ class Lane {
     shared_.send_flagged = false;
     shared_.stop = false;
     shared_.took_ns = 0;
+    if (decodes(step)) fetch_ahead(operand(step.source, piece), piece.count);
     const bool has_message = step.recv_port == nullptr || find_message(piece);
     shared_.stop = !has_message || (step.send_port != nullptr && !find_room(piece));
     if (shared_.stop) tell_whom_it_waited_for(piece, !has_message);
+  }
+
+  // What decoded values will be combined with is on its way while the message is awaited.
+  __device__ static void fetch_ahead(const Operand& own, uint64_t count) {
+    if (own.data == nullptr) return;
+    const uint64_t bytes = count * (own.wide ? sizeof(Value) : sizeof(Narrow));
+    const auto before = static_cast<uint32_t>(-reinterpret_cast<uintptr_t>(own.data) & 15);
+    if (bytes < before + 16) return;
+    device::fetch_range_ahead(own.data + before, static_cast<uint32_t>(bytes - before) & ~15u);
   }
 
   // Thread 0, when the host said stop. Nobody listens if something else failed before.
