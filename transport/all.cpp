@@ -8,19 +8,22 @@
 #include "transport/tcp/tcp.hpp"
 #include "transport/trace/trace.hpp"
 #include "transport/transport.hpp"
+#include "transport/verbs/verbs.hpp"
 
 namespace strait {
 namespace {
 
 struct Row {
   std::string_view name;
+  std::string_view net;  // NCCL's name of it, if it is a network
   Result<std::unique_ptr<Transport>> (*open)(const TransportContext& context);
 };
 
 constexpr std::array kRows = {
-    Row{"inproc", open_inproc},
-    Row{"shm", open_shm},
-    Row{"tcp", open_tcp},
+    Row{"inproc", "", open_inproc},
+    Row{"shm", "", open_shm},
+    Row{"verbs", "IB", open_verbs},
+    Row{"tcp", "Socket", open_tcp},
 };
 
 std::string known_names() {
@@ -29,7 +32,8 @@ std::string known_names() {
   return names;
 }
 
-// The words of "inproc,shm,tcp"; each must be known and there must be one.
+// The words of "inproc,shm,tcp"; each must be known and there must be one. STRAIT_NET takes out the
+// network that it does not name.
 Result<std::vector<std::string>> wanted_names(const std::string& text) {
   std::vector<std::string> wanted;
   for (size_t begin = 0; begin <= text.size();) {
@@ -56,6 +60,7 @@ Result<std::vector<std::unique_ptr<Transport>>> open_transports(const TransportC
   std::vector<std::unique_ptr<Transport>> transports;
   for (const Row& row : kRows) {
     if (std::find(wanted.begin(), wanted.end(), row.name) == wanted.end()) continue;
+    if (row.net != "" && context.config.net != "any" && context.config.net != row.net) continue;
     STRAIT_ASSIGN(auto transport, row.open(context));
     if (!fault.empty()) transport = inject_faults(std::move(transport), faults);
     if (sink != nullptr) transport = trace(std::move(transport), sink);

@@ -249,18 +249,16 @@ class Joiner {
     const bool inside = parts_.topology.same_domain(peer, rank_);
     for (size_t i = 0; i < station_->transports.size(); ++i) {
       Transport& transport = *station_->transports[i];
-      if (!inside) {
-        if (is_network(transport)) return static_cast<uint8_t>(i);
-        continue;
-      }
+      if (!inside && !is_network(transport)) continue;
       const std::string name(transport.name());
-      const Status status = is_network(transport)
-                                ? Status()  // its links say why when they cannot be opened
+      const Status status = needs_no_trial(transport)
+                                ? Status()
                                 : reach(transport, peer, members_[peer].addresses[name]);
       if (status.ok()) return static_cast<uint8_t>(i);
       refusals += (refusals.empty() ? "" : "; ") + name + ": " + status.message();
     }
-    if (!inside) refusals = "ranks of different domains need a network in STRAIT_TRANSPORTS";
+    if (!inside && refusals.empty())
+      refusals = "ranks of different domains need a network in STRAIT_TRANSPORTS";
     return kUnreached;
   }
 
@@ -275,7 +273,11 @@ class Joiner {
     }
   }
 
-  static bool is_network(const Transport& transport) { return transport.name() == "tcp"; }
+  static bool is_network(const Transport& transport) {
+    return transport.name() == "verbs" || needs_no_trial(transport);
+  }
+  // The network that there always is: its links say why when they cannot be opened.
+  static bool needs_no_trial(const Transport& transport) { return transport.name() == "tcp"; }
 
   // Puts the throttle on networks; returns the transports without it, for links inside the domain.
   std::vector<Transport*> throttle_network() {

@@ -68,7 +68,7 @@ TEST(Params, TextsBelongToTheThread) {
     EXPECT_NE(theirs, mine);
   });
   other.join();
-  EXPECT_STREQ(mine, "inproc,shm,tcp");
+  EXPECT_STREQ(mine, "inproc,shm,verbs,tcp");
 }
 
 TEST(Params, TypesAreKept) {

@@ -38,9 +38,10 @@ TEST(NcclVariables, TheBufferSizeIsSharedOutOverTheSlots) {
 }
 
 TEST(NcclVariables, TransportsCanBeTurnedOff) {
-  EXPECT_EQ(config_of({{"NCCL_SHM_DISABLE", "1"}}).transports, "inproc,tcp");
-  EXPECT_EQ(config_of({{"NCCL_P2P_DISABLE", "1"}}).transports, "shm,tcp");
-  EXPECT_EQ(config_of({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}).transports, "tcp");
+  EXPECT_EQ(config_of({{"NCCL_SHM_DISABLE", "1"}}).transports, "inproc,verbs,tcp");
+  EXPECT_EQ(config_of({{"NCCL_P2P_DISABLE", "1"}}).transports, "shm,verbs,tcp");
+  EXPECT_EQ(config_of({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}).transports,
+            "verbs,tcp");
   EXPECT_EQ(config_of({{"NCCL_SHM_DISABLE", "1"}, {"STRAIT_TRANSPORTS", "shm,tcp"}}).transports,
             "shm,tcp");
 }

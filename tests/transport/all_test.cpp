@@ -10,6 +10,7 @@
 namespace strait::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -42,7 +43,27 @@ TEST_F(OpenTransports, FastestFirstWhateverTheOrder) {
 }
 
 TEST_F(OpenTransports, DefaultIsAll) {
+  EXPECT_THAT(names(), ElementsAre("inproc", "shm", "verbs", "tcp"));
+}
+
+TEST_F(OpenTransports, TheNetworkMayBeNamed) {
+  context_.config.net = "IB";
+  EXPECT_THAT(names(), ElementsAre("inproc", "shm", "verbs"));
+  context_.config.net = "Socket";
   EXPECT_THAT(names(), ElementsAre("inproc", "shm", "tcp"));
+}
+
+TEST_F(OpenTransports, WithoutRdmaPortsVerbsReachesNobody) {
+  context_.config.transports = "verbs";
+  context_.config.ib_disable = 1;
+  const auto opened = open_transports(context_);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  Transport& verbs = *opened->front();
+  EXPECT_EQ(verbs.address(), "");
+  EXPECT_THAT(verbs.reach(3, "", soon()).message(),
+              AllOf(HasSubstr("rank 3 is not reached by RDMA"), HasSubstr("STRAIT_IB_DISABLE")));
+  EXPECT_FALSE(verbs.connect("", {.source = 0, .destination = 3}, soon()).ok());
+  EXPECT_FALSE(verbs.accept("", {.source = 3, .destination = 0}, soon()).ok());
 }
 
 TEST_F(OpenTransports, UnknownNamesAreTold) {

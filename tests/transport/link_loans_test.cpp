@@ -59,7 +59,9 @@ class LinkLoans : public LinkContract {
 // All but TCP and what wraps it.
 std::vector<TransportKind> kinds_that_lend() {
   std::vector<TransportKind> kinds = transport_kinds();
-  std::erase_if(kinds, [](const auto& kind) { return kind.name.starts_with("tcp"); });
+  std::erase_if(kinds, [](const auto& kind) {
+    return kind.name.starts_with("tcp") || kind.name.starts_with("verbs");
+  });
   return kinds;
 }
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "transport/net/dial.hpp"
-#include "transport/tcp/frame.hpp"
+#include "transport/net/frame.hpp"
 #include "transport/tcp/tcp.hpp"
 #include "transport/test_ranks.hpp"
 
@@ -30,7 +30,7 @@ OpenTransport tcp_with(const std::string& name, const std::string& value) {
 class TcpLink : public ::testing::Test {
  protected:
   // A peer that speaks the handshake and then whatever the test likes.
-  net::Stream dial_as_zero(const tcp::LinkNote& note) {
+  net::Stream dial_as_zero(const net::LinkNote& note) {
     net::Destination destination{
         .candidates = {*net::Address::parse(first_address(one_.transport().address()))},
         .service = {one_.context().comm_key, net::Service::kLink, 1},
@@ -44,7 +44,7 @@ class TcpLink : public ::testing::Test {
 
   static std::string first_address(const std::string& all) { return all.substr(0, all.find(", ")); }
 
-  static tcp::LinkNote note_of(const LinkSpec& spec) {
+  static net::LinkNote note_of(const LinkSpec& spec) {
     return {.lane = static_cast<uint32_t>(spec.lane),
             .slots = spec.slots,
             .slot_bytes = spec.slot_bytes,
@@ -64,7 +64,7 @@ class TcpLink : public ::testing::Test {
     return (*recv)->status();
   }
 
-  static std::vector<std::byte> header_bytes(const tcp::FrameHeader& header) {
+  static std::vector<std::byte> header_bytes(const net::FrameHeader& header) {
     std::vector<std::byte> bytes(sizeof header);
     std::memcpy(bytes.data(), &header, sizeof header);
     return bytes;
@@ -143,8 +143,8 @@ TEST_F(TcpLink, AbortAmidALargeMessageStillTellsWhy) {
 }
 
 TEST_F(TcpLink, FramesThatCannotBeAreRefused) {
-  using tcp::FrameHeader;
-  using tcp::FrameKind;
+  using net::FrameHeader;
+  using net::FrameKind;
   const FrameHeader good{.kind = FrameKind::kMessage, .bytes = 8, .tag = 0, .sequence = 0};
   FrameHeader long_one = good;
   long_one.bytes = 4097;
@@ -193,7 +193,7 @@ TEST_F(TcpLink, CutInTheMiddleOfAMessageIsNoEnd) {
 }
 
 TEST_F(TcpLink, NonsenseNotesAreDropped) {
-  tcp::LinkNote note = note_of(kSpec);
+  net::LinkNote note = note_of(kSpec);
   note.count = 60'000;
   dial_as_zero(note);
   note.count = 2;

@@ -8,6 +8,8 @@
 #include "transport/tcp/tcp.hpp"
 #include "transport/throttle/throttle.hpp"
 #include "transport/trace/trace.hpp"
+#include "transport/verbs/port.hpp"
+#include "transport/verbs/verbs.hpp"
 
 namespace strait::test {
 namespace {
@@ -21,11 +23,13 @@ std::byte pattern(uint32_t number, size_t index) {
 // Each transport by itself, and in each wrapper with nothing to do.
 const std::vector<TransportKind>& transport_kinds() {
   static const std::vector<TransportKind> kinds = [] {
-    const std::vector<TransportKind> plain = {
+    std::vector<TransportKind> plain = {
         {"inproc", open_inproc},
         {"shm", open_shm},
         {"tcp", open_tcp},
     };
+    // In the virtual machine of tools/rxe_vm, and on hosts that have it.
+    if (!verbs::read_ports().empty()) plain.push_back({"verbs", open_verbs});
     std::vector<TransportKind> all = plain;
     for (const auto& [name, open] : plain) {
       all.push_back({name + "_throttled", throttled(open, 10'000'000'000)});

@@ -24,9 +24,16 @@ namespace strait::net {
 inline constexpr size_t kHashBytes = 32;
 using Hash = std::array<std::byte, kHashBytes>;
 using Nonce = std::array<std::byte, 16>;
-using Note = std::array<std::byte, 32>;
+using Note = std::array<std::byte, 64>;
 
-enum class Service : uint16_t { kBootstrap = 1, kLink = 2, kPing = 3, kNotes = 4 };
+enum class Service : uint16_t {
+  kBootstrap = 1,
+  kLink = 2,
+  kPing = 3,
+  kNotes = 4,
+  kVerbs = 5,
+  kVerbsTrial = 6
+};
 
 inline constexpr uint64_t kMagic = 0x0a1a'0d74'6961'7274;  // "trait" and bytes no text begins with
 inline constexpr uint16_t kHandshakeVersion = 1;
@@ -43,7 +50,7 @@ struct Greeting {
   Note note{};  // the service's own
   Nonce nonce{};
 };
-static_assert(sizeof(Greeting) == 80);
+static_assert(sizeof(Greeting) == 112);
 
 enum class Verdict : uint32_t {
   kGoOn = 0x0c0c'0001,

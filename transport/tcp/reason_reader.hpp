@@ -5,9 +5,14 @@
 #include <array>
 #include <span>
 
-#include "transport/tcp/frame.hpp"
+#include "transport/net/frame.hpp"
 
 namespace strait::tcp {
+
+using net::FrameHeader;
+using net::FrameKind;
+using net::kReasonBytesMax;
+using net::peer_reason;
 
 class ReasonReader {
  public:

@@ -6,8 +6,8 @@
 #include <deque>
 #include <mutex>
 
+#include "transport/net/link_failure.hpp"
 #include "transport/tcp/frame_reader.hpp"
-#include "transport/tcp/link_failure.hpp"
 
 namespace strait::tcp {
 namespace {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <mutex>
 
+#include "transport/net/link_failure.hpp"
 #include "transport/net/rate_meter.hpp"
-#include "transport/tcp/link_failure.hpp"
 #include "transport/tcp/reason_reader.hpp"
 #include "transport/tcp/slot_memory.hpp"
 

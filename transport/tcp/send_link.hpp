@@ -10,10 +10,17 @@
 #include "base/reactor.hpp"
 #include "transport/link.hpp"
 #include "transport/net/address.hpp"
+#include "transport/net/frame.hpp"
+#include "transport/net/link_failure.hpp"
 #include "transport/net/stream.hpp"
 #include "transport/transport.hpp"
 
 namespace strait::tcp {
+
+using net::connection_ended;
+using net::LinkFailure;
+using net::reason_frame;
+using net::send_reason;
 
 // What both ends of a link are made of.
 struct LinkParts {

@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 
-#include "transport/tcp/frame.hpp"
+#include "transport/net/frame.hpp"
 
 namespace strait::tcp {
+
+using net::FrameHeader;
 
 class SlotMemory {
  public:

@@ -6,8 +6,8 @@
 #include "base/reactor.hpp"
 #include "transport/net/dial.hpp"
 #include "transport/net/interfaces.hpp"
+#include "transport/net/offers.hpp"
 #include "transport/net/socket.hpp"
-#include "transport/tcp/offers.hpp"
 #include "transport/tcp/recv_link.hpp"
 #include "transport/tcp/send_link.hpp"
 
@@ -47,7 +47,7 @@ class TcpTransport final : public Transport {
                                             Deadline deadline) override {
     STRAIT_CHECK(spec.source == context_.rank, "a rank connects the links that it sends on");
     const auto count = static_cast<uint16_t>(context_.config.sockets);
-    tcp::LinkNote note{.lane = static_cast<uint32_t>(spec.lane),
+    net::LinkNote note{.lane = static_cast<uint32_t>(spec.lane),
                        .slots = spec.slots,
                        .slot_bytes = spec.slot_bytes,
                        .count = count};
@@ -67,7 +67,7 @@ class TcpTransport final : public Transport {
   Result<std::unique_ptr<RecvLink>> accept(const std::string&, const LinkSpec& spec,
                                            Deadline deadline) override {
     STRAIT_CHECK(spec.destination == context_.rank, "a rank accepts the links that it reads");
-    STRAIT_ASSIGN(tcp::Offer offer, offers_.take(spec, deadline));
+    STRAIT_ASSIGN(net::Offer offer, offers_.take(spec, deadline));
     tcp::LinkParts parts = parts_of(spec);
     parts.remote = offer.remote;
     parts.fds = std::move(offer.fds);
@@ -84,7 +84,7 @@ class TcpTransport final : public Transport {
   }
 
   Result<net::Connection> dial(int peer, const std::string& peer_address, net::Service service,
-                               const tcp::LinkNote& note, Deadline deadline) const {
+                               const net::LinkNote& note, Deadline deadline) const {
     net::Destination destination{.candidates = net::parse_addresses(peer_address, kAddressesMax),
                                  .service = {context_.comm_key, service, peer},
                                  .from = context_.rank,
@@ -106,7 +106,7 @@ class TcpTransport final : public Transport {
   std::shared_ptr<Reactor> reactor_;
   std::shared_ptr<net::Listener> listener_;
   std::vector<net::Address> addresses_;
-  tcp::Offers offers_;
+  net::Offers offers_;
   std::unique_ptr<net::Registration> pings_;
   std::unique_ptr<net::Registration> links_;  // ends before offers_, which its handler fills
 };

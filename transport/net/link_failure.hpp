@@ -7,7 +7,7 @@
 
 #include "base/status.hpp"
 
-namespace strait::tcp {
+namespace strait::net {
 
 class LinkFailure {
  public:
@@ -32,4 +32,4 @@ class LinkFailure {
   Status why_;
 };
 
-}  // namespace strait::tcp
+}  // namespace strait::net

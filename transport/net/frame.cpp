@@ -1,9 +1,9 @@
-#include "transport/tcp/frame.hpp"
+#include "transport/net/frame.hpp"
 
 #include <algorithm>
 #include <cerrno>
 
-namespace strait::tcp {
+namespace strait::net {
 
 std::vector<std::byte> reason_frame(const Status& why) {
   const std::string& text = why.message();
@@ -29,8 +29,8 @@ Status connection_ended(const LinkSpec& spec, int peer, const std::string& remot
                spec.destination, spec.lane);
 }
 
-void send_reason(net::Stream& stream, const Status& why) {
+void send_reason(Stream& stream, const Status& why) {
   [[maybe_unused]] const ssize_t sent = stream.send(reason_frame(why));
 }
 
-}  // namespace strait::tcp
+}  // namespace strait::net

@@ -1,17 +1,17 @@
-#include "transport/tcp/offers.hpp"
+#include "transport/net/offers.hpp"
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/log.hpp"
 
-namespace strait::tcp {
+namespace strait::net {
 namespace {
 
 constexpr uint16_t kConnectionsMax = 64;
 
 void refuse(Offer& offer, const Status& why) {
-  for (net::Stream& fd : offer.fds)
+  for (Stream& fd : offer.fds)
     if (fd) send_reason(fd, why);
 }
 
@@ -24,7 +24,7 @@ Offers::~Offers() {
                           name.first, rank_, name.second));
 }
 
-void Offers::put(net::Caller caller) {
+void Offers::put(Caller caller) {
   LinkNote note;
   std::memcpy(&note, caller.note.data(), sizeof note);
   if (note.count < 1 || note.count > kConnectionsMax || note.index >= note.count) {
@@ -37,7 +37,9 @@ void Offers::put(net::Caller caller) {
     return other.note.attempt == note.attempt && other.note.count == note.count;
   });
   if (offer == offers.end()) {
-    offer = offers.insert(offers.end(), Offer{.note = note, .remote = caller.remote, .fds = {}});
+    offer = offers.insert(
+        offers.end(),
+        Offer{.note = note, .whole = caller.note, .remote = caller.remote, .fds = {}});
     offer->fds.resize(note.count);
   }
   if (offer->fds[note.index]) return;  // twice the same: the second is closed
@@ -82,4 +84,4 @@ Status Offers::missing(const LinkSpec& spec, int64_t waited_ms) const {
                spec.source, spec.source, spec.destination, spec.lane, waited_ms, others);
 }
 
-}  // namespace strait::tcp
+}  // namespace strait::net

@@ -8,16 +8,17 @@
 #include <mutex>
 #include <vector>
 
+#include "transport/net/frame.hpp"
 #include "transport/net/listener.hpp"
-#include "transport/tcp/frame.hpp"
 
-namespace strait::tcp {
+namespace strait::net {
 
 // The connections of one peer's connect().
 struct Offer {
   LinkNote note;
-  net::Address remote;
-  std::vector<net::Stream> fds;  // by index
+  Note whole{};  // the note with what the transport added
+  Address remote;
+  std::vector<Stream> fds;  // by index
   size_t present = 0;
 
   bool complete() const { return present == fds.size(); }
@@ -29,7 +30,7 @@ class Offers {
   // Tells the peers whose links nobody accepted.
   ~Offers();
 
-  void put(net::Caller caller);
+  void put(Caller caller);
   // Waits for the link; if the peer's slots differ, both sides learn it.
   Result<Offer> take(const LinkSpec& spec, Deadline deadline);
 
@@ -44,4 +45,4 @@ class Offers {
   std::map<LinkName, std::list<Offer>> offers_;
 };
 
-}  // namespace strait::tcp
+}  // namespace strait::net

@@ -1,7 +1,7 @@
-// What travels over the connections of a TCP link: frames of one header and its bytes. Sender to
-// receiver: messages, and a reason when it aborts; receiver to sender: only a reason. Messages go
-// round-robin over the link's connections by their sequence number, so each side knows which
-// connection carries the next one.
+// What travels over the connections of a link: frames of one header and its bytes. Where the
+// connection carries the messages too (TCP), they go round-robin over the link's connections by
+// their sequence number, so each side knows which connection carries the next one. Either side may
+// send a reason when it aborts. Pure functions but for send_reason(); any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,14 @@
 #include "transport/net/stream.hpp"
 #include "transport/transport.hpp"
 
-namespace strait::tcp {
+namespace strait::net {
 
-enum class FrameKind : uint32_t { kMessage = 0x7463'0001, kReason = 0x7463'0002 };
+enum class FrameKind : uint32_t {
+  kMessage = 0x7463'0001,
+  kReason = 0x7463'0002,
+  kSide = 0x7463'0003,   // the receiver's end of a queue pair (transport/verbs)
+  kLeave = 0x7463'0004,  // of a sender that carries its messages elsewhere; tag: how many it sent
+};
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kMessage;
@@ -29,7 +34,8 @@ static_assert(sizeof(FrameHeader) == 16);
 
 inline constexpr size_t kReasonBytesMax = 4096;
 
-// What the sender says of the link in the handshake of each connection.
+// What the sender says of the link in the handshake of each connection; the rest of the handshake's
+// note is its transport's own.
 struct LinkNote {
   uint32_t lane = 0;
   uint32_t slots = 0;
@@ -39,7 +45,8 @@ struct LinkNote {
   uint32_t reserved = 0;
   uint64_t attempt = 0;  // random: connections of one connect() belong together
 };
-static_assert(sizeof(LinkNote) == sizeof(net::Note));
+inline constexpr size_t kLinkNoteBytes = 32;
+static_assert(sizeof(LinkNote) == kLinkNoteBytes && kLinkNoteBytes <= sizeof(Note));
 
 // One frame that tells the peer why the link fails.
 std::vector<std::byte> reason_frame(const Status& why);
@@ -49,6 +56,6 @@ Status peer_reason(int peer, std::span<const std::byte> text);
 Status connection_ended(const LinkSpec& spec, int peer, const std::string& remote, int number);
 // Sends it without waiting; a peer that cannot take it learns of the failure when the connection
 // closes.
-void send_reason(net::Stream& stream, const Status& why);
+void send_reason(Stream& stream, const Status& why);
 
-}  // namespace strait::tcp
+}  // namespace strait::net

@@ -1,0 +1,138 @@
+#include "transport/verbs/recv_link.hpp"
+
+#include <arpa/inet.h>
+
+namespace strait::verbs {
+namespace {
+
+class VerbsRecvLink final : public RecvLink {
+ public:
+  explicit VerbsRecvLink(std::unique_ptr<RecvEnd> end) : end_(std::move(end)) {}
+
+  Message recv_slot() override { return end_->peek(0); }
+  Message peek(uint32_t ahead) override { return end_->peek(ahead); }
+  SlotPlaces places() override { return end_->places(); }
+  void release() override { end_->release(); }
+  Status status() const override { return end_->status(); }
+  bool peer_gave_up() const override { return end_->peer_gave_up(); }
+  void abort(const Status& why) override { end_->abort(why); }
+
+ private:
+  const std::unique_ptr<RecvEnd> end_;
+};
+
+// Words under way at most; every so many-th is acknowledged to us.
+uint32_t words_max(const LinkSpec& spec) {
+  return 2 * spec.slots;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RecvEnd>> RecvEnd::create(const LinkTerms& terms, const Side& sender,
+                                                 net::Stream& stream, const net::Address& remote) {
+  STRAIT_ASSIGN(SlotMemory memory,
+                SlotMemory::allocate(terms.spec, *terms.queue.device,
+                                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  std::unique_ptr<RecvEnd> end(new RecvEnd(terms, std::move(memory)));
+  STRAIT_TRY(end->make_queue(words_max(terms.spec), terms.spec.slots, true));
+  STRAIT_TRY(end->answer(sender, stream, remote));
+  return end;
+}
+
+Status RecvEnd::answer(const Side& sender, net::Stream& stream, const net::Address& remote) {
+  std::lock_guard lock(mutex_);
+  STRAIT_TRY(start_queue(sender));
+  const ReceiverSide here{.side = side(),
+                          .slots = {.address = reinterpret_cast<uint64_t>(memory_.slot(0)),
+                                    .key = memory_.remote_key()}};
+  const auto body = std::as_bytes(std::span(&here, 1));
+  send_frame(stream, {.kind = net::FrameKind::kSide, .bytes = sizeof here}, body);
+  return listen(std::move(stream), remote);
+}
+
+RecvEnd::~RecvEnd() {
+  stop(nullptr);
+}
+
+Message RecvEnd::peek(uint32_t ahead) {
+  if (failure_.failed() || ahead >= spec_.slots) return {};
+  std::lock_guard lock(mutex_);
+  const uint64_t sequence = released_ + ahead;
+  const bool there = look([&] { return sequence < arrived_; });
+  if (!there || failure_.failed()) return {};
+  const Entry& message = entry(sequence);
+  return {.bytes = {memory_.slot(sequence), message.bytes}, .tag = message.tag};
+}
+
+SlotPlaces RecvEnd::places() {
+  std::lock_guard lock(mutex_);
+  return memory_.places(released_);
+}
+
+void RecvEnd::release() {
+  std::lock_guard lock(mutex_);
+  STRAIT_CHECK(released_ < arrived_, "release without a message");
+  ++released_;
+  tell_released();
+}
+
+// The last word counts: one that finds no room is made up for by the next.
+void RecvEnd::tell_released() {
+  if (told_ == released_ || failure_.failed() || !left_.ok()) return;
+  const auto full = [this] { return words_sent_ - words_done_ >= words_max(spec_); };
+  if (full()) drain_armed();  // a completion brings us here again
+  if (full()) return;
+  ++words_sent_;
+  told_ = released_;
+  const int number =
+      queue_->send_word(static_cast<uint32_t>(released_), words_sent_ % spec_.slots == 0);
+  if (number != 0) fail_post("giving a slot back", number);
+}
+
+Status RecvEnd::status() {
+  if (failure_.failed()) return failure_.status();
+  std::lock_guard lock(mutex_);
+  if (left_.ok() || released_ < arrived_) return Status();
+  // What its NIC sent is here or will be in a moment.
+  if (sent_ && *sent_ != static_cast<uint32_t>(arrived_)) return Status();
+  return left_;
+}
+
+void RecvEnd::on_completion(const ibv_wc& completion) {
+  switch (static_cast<Work>(completion.wr_id)) {
+    case Work::kReceive:
+      return on_message(completion);
+    case Work::kWord:
+      words_done_ += spec_.slots;
+      return;
+    case Work::kWrite:
+      return;
+  }
+}
+
+void RecvEnd::on_message(const ibv_wc& completion) {
+  if (completion.byte_len < 1 || completion.byte_len > spec_.slot_bytes ||
+      arrived_ == released_ + spec_.slots)
+    return fail(error(Code::kRemoteError,
+                      "rank {} sent what is no message of link {}->{} lane {} ({} bytes, {} of {} "
+                      "slots in use); run one version of the library on all ranks",
+                      terms_.peer, spec_.source, spec_.destination, spec_.lane, completion.byte_len,
+                      arrived_ - released_, spec_.slots));
+  entry(arrived_++) = {.bytes = completion.byte_len, .tag = ntohl(completion.imm_data)};
+  if (const int number = queue_->receive_again(); number != 0)
+    fail_post("posting a receive", number);
+}
+
+void RecvEnd::on_frame(const net::FrameHeader& header, std::span<const std::byte>) {
+  if (header.kind == net::FrameKind::kLeave) sent_ = header.tag;
+}
+
+void RecvEnd::on_closed(const Status& why) {
+  left_ = why;
+}
+
+std::unique_ptr<RecvLink> recv_link_of(std::unique_ptr<RecvEnd> end) {
+  return std::make_unique<VerbsRecvLink>(std::move(end));
+}
+
+}  // namespace strait::verbs

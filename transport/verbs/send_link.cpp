@@ -1,0 +1,137 @@
+#include "transport/verbs/send_link.hpp"
+
+#include <arpa/inet.h>
+
+namespace strait::verbs {
+namespace {
+
+class VerbsSendLink final : public SendLink {
+ public:
+  explicit VerbsSendLink(std::unique_ptr<SendEnd> end) : end_(std::move(end)) {}
+
+  std::span<std::byte> send_slot() override { return end_->send_slot(); }
+  void commit(size_t bytes, uint32_t tag) override { end_->commit(bytes, tag); }
+  SlotPlaces places() override { return end_->places(); }
+  bool flushed() const override { return end_->flushed(); }
+  LinkRate rate() override { return end_->rate(); }
+  Status status() const override { return end_->status(); }
+  bool peer_gave_up() const override { return end_->peer_gave_up(); }
+  void abort(const Status& why) override { end_->abort(why); }
+
+ private:
+  const std::unique_ptr<SendEnd> end_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<SendEnd>> SendEnd::create(const LinkTerms& terms) {
+  STRAIT_ASSIGN(SlotMemory memory, SlotMemory::allocate(terms.spec, *terms.queue.device, 0));
+  std::unique_ptr<SendEnd> end(new SendEnd(terms, std::move(memory)));
+  // Each message that is under way can bring one word.
+  STRAIT_TRY(end->make_queue(terms.spec.slots, terms.spec.slots + 1, false));
+  return end;
+}
+
+SendEnd::~SendEnd() {
+  net::FrameHeader farewell{.kind = net::FrameKind::kLeave};
+  if (queue_) {
+    std::lock_guard lock(mutex_);
+    drain();
+    farewell.tag = static_cast<uint32_t>(acknowledged_);
+  }
+  stop(&farewell);
+}
+
+std::span<std::byte> SendEnd::send_slot() {
+  if (failure_.failed()) return {};
+  std::lock_guard lock(mutex_);
+  const bool free =
+      look([this] { return taken_ < std::min(released_, acknowledged_) + spec_.slots; });
+  if (!free || failure_.failed()) return {};
+  return {memory_.slot(taken_++), spec_.slot_bytes};
+}
+
+void SendEnd::commit(size_t bytes, uint32_t tag) {
+  STRAIT_CHECK(bytes >= 1 && bytes <= spec_.slot_bytes, "a message has 1 to slot_bytes bytes");
+  std::lock_guard lock(mutex_);
+  STRAIT_CHECK(committed_ < taken_, "commit without a taken slot");
+  entry(committed_++) = {.bytes = static_cast<uint32_t>(bytes), .tag = tag};
+  post_committed();
+}
+
+SlotPlaces SendEnd::places() {
+  std::lock_guard lock(mutex_);
+  return memory_.places(taken_);
+}
+
+void SendEnd::post_committed() {
+  if (!receiver_) return;
+  for (; posted_ < committed_ && !failure_.failed(); ++posted_) {
+    const Entry& message = entry(posted_);
+    const Queue::Place there{receiver_->slots.address + posted_ % spec_.slots * memory_.stride(),
+                             receiver_->slots.key};
+    meter_.posted();
+    const int number = queue_->write({memory_.slot(posted_), message.bytes}, memory_.local_key(),
+                                     there, message.tag);
+    if (number != 0) return fail_post("posting a message", number);
+  }
+}
+
+bool SendEnd::flushed() {
+  std::lock_guard lock(mutex_);
+  return look([this] { return acknowledged_ == committed_; });
+}
+
+LinkRate SendEnd::rate() {
+  std::lock_guard lock(mutex_);
+  return meter_.measure();
+}
+
+void SendEnd::on_completion(const ibv_wc& completion) {
+  switch (static_cast<Work>(completion.wr_id)) {
+    case Work::kReceive:
+      if (const int number = queue_->receive_again(); number != 0)
+        return fail_post("posting a receive", number);
+      return on_word(ntohl(completion.imm_data));
+    case Work::kWrite:
+      meter_.acknowledged(entry(acknowledged_++).bytes);
+      return;
+    case Work::kWord:
+      return;
+  }
+}
+
+// The low half of how many messages the receiver has given back.
+void SendEnd::on_word(uint32_t word) {
+  const uint64_t released = released_ + (word - static_cast<uint32_t>(released_));
+  if (released > posted_)
+    return fail(
+        error(Code::kRemoteError,
+              "rank {} gave back {} messages of link {}->{} lane {}, which has sent {}; run "
+              "one version of the library on all ranks",
+              terms_.peer, released, spec_.source, spec_.destination, spec_.lane, posted_));
+  released_ = released;
+}
+
+void SendEnd::on_frame(const net::FrameHeader& header, std::span<const std::byte> body) {
+  if (header.kind != net::FrameKind::kSide || body.size() != sizeof(ReceiverSide) || receiver_)
+    return fail(error(Code::kRemoteError,
+                      "rank {} answered link {}->{} lane {} with what is no queue pair; run one "
+                      "version of the library on all ranks",
+                      terms_.peer, spec_.source, spec_.destination, spec_.lane));
+  ReceiverSide receiver;
+  std::memcpy(&receiver, body.data(), sizeof receiver);
+  if (const Status status = start_queue(receiver.side); !status.ok()) return fail(status);
+  receiver_ = receiver;
+  post_committed();
+}
+
+void SendEnd::on_closed(const Status& why) {
+  failure_.set(why);
+}
+
+std::unique_ptr<SendLink> send_link_of(std::unique_ptr<SendEnd> end) {
+  return std::make_unique<VerbsSendLink>(std::move(end));
+}
+
+}  // namespace strait::verbs
