@@ -67,7 +67,8 @@ Result<Limits> limits_of(const ncclCollConfig_t& config) {
   if (!allowed.ok() && config.forceAlgSelection != 0)
     return allowed.status().at("config.algSelection");
   if (!allowed.ok()) {
-    log_info("config.algSelection: {}; choosing freely", allowed.status().message());
+    log_info(LogPart::kTuning, "config.algSelection: {}; choosing freely",
+             allowed.status().message());
     return limits;
   }
   limits.algorithms = *allowed;

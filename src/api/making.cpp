@@ -57,13 +57,13 @@ Making on_its_own(NewComm comm) {
 
 Result<Config> read_settings(const ncclConfig_t* options) {
   STRAIT_ASSIGN(Config config, Config::from_environment());
-  set_log(config.debug, config.debug_file);
+  set_log(config.debug, config.debug_file, config.debug_subsys);
   static std::once_flag warned;
   std::call_once(warned, [] {
     for (const std::string& warning : unknown_settings(environ)) log_warn("{}", warning);
     warn_of_other_nccl();
   });
-  for (const std::string& line : config.set_by_environment()) log_info("{}", line);
+  for (const std::string& line : config.set_by_environment()) log_info(LogPart::kEnv, "{}", line);
   STRAIT_TRY(apply_comm_config(options, config));
   return config;
 }

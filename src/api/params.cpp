@@ -159,7 +159,7 @@ Status dump() {
 
 Status read_debug_settings() {
   STRAIT_ASSIGN(const Config config, Config::from_environment());
-  set_log(config.debug, config.debug_file);
+  set_log(config.debug, config.debug_file, config.debug_subsys);
   return Status();
 }
 

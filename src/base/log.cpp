@@ -17,6 +17,15 @@ namespace {
 
 constexpr std::array<const char*, 5> kNames = {"NONE", "VERSION", "WARN", "INFO", "TRACE"};
 
+constexpr uint32_t kAllParts = ~uint32_t{0};
+// By bit.
+constexpr std::array<std::string_view, 16> kParts = {
+    "INIT",  "COLL", "P2P",   "SHM",  "NET",       "GRAPH", "TUNING",  "ENV",
+    "ALLOC", "CALL", "PROXY", "NVLS", "BOOTSTRAP", "REG",   "PROFILE", "RAS"};
+
+// Partner: as of the level below.
+std::atomic<uint32_t> current_parts{kAllParts};
+
 // Partner: set_log() stores, log_enabled() of any thread loads; a line more or less around the
 // change does no harm.
 std::atomic<int> current_level{static_cast<int>(LogLevel::kWarn)};
@@ -54,7 +63,42 @@ std::string expand(const std::string& pattern) {
   return path;
 }
 
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result)
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  return result;
+}
+
+// 0: none of that name.
+uint32_t part_named(const std::string& name) {
+  if (name == "ALL") return kAllParts;
+  for (size_t bit = 0; bit < kParts.size(); ++bit)
+    if (name == kParts[bit]) return uint32_t{1} << bit;
+  return 0;
+}
+
+uint32_t parse_parts(std::string_view text, std::string* unknown) {
+  if (text.empty()) return kAllParts;
+  const bool excludes = text.front() == '^';
+  if (excludes) text.remove_prefix(1);
+  uint32_t named = 0;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string name = upper(text.substr(0, comma));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    const uint32_t part = part_named(name);
+    if (part == 0 && !name.empty()) *unknown += (unknown->empty() ? "" : ", ") + name;
+    named |= part;
+  }
+  return excludes ? ~named : named;
+}
+
 }  // namespace
+
+bool log_enabled(LogPart parts) {
+  return (static_cast<uint32_t>(parts) & current_parts.load(std::memory_order_relaxed)) != 0;
+}
 
 bool log_enabled(LogLevel level) {
   return static_cast<int>(level) <= current_level.load(std::memory_order_relaxed);
@@ -70,11 +114,9 @@ void log_line(LogLevel level, const std::string& text) {
   [[maybe_unused]] const ssize_t written = write(fd, line.data(), line.size());
 }
 
-void set_log(const std::string& level, const std::string& file) {
-  for (size_t i = 0; i < kNames.size(); ++i)
-    if (level == kNames[i]) current_level.store(static_cast<int>(i), std::memory_order_relaxed);
+namespace {
 
-  const std::string path = expand(file);
+void open_sink(const std::string& path) {
   std::string trouble;
   {
     std::lock_guard lock(sink().mutex);
@@ -88,6 +130,22 @@ void set_log(const std::string& level, const std::string& file) {
   }
   if (!trouble.empty())
     log_warn("the log file {} cannot be opened ({}); logging to standard error", path, trouble);
+}
+
+}  // namespace
+
+void set_log(const std::string& level, const std::string& file, const std::string& parts) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (level == kNames[i]) current_level.store(static_cast<int>(i), std::memory_order_relaxed);
+
+  std::string unknown;
+  current_parts.store(parse_parts(parts, &unknown), std::memory_order_relaxed);
+  open_sink(expand(file));
+  if (!unknown.empty())
+    log_warn(
+        "DEBUG_SUBSYS names {}, of which nothing is known: it takes {}, ALL, and ^ before what is "
+        "not wanted",
+        unknown, fmt::join(kParts, ", "));
 }
 
 }  // namespace strait

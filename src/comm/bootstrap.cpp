@@ -243,7 +243,7 @@ Result<UniqueId> make_unique_id(const Config& config) {
   STRAIT_ASSIGN(std::vector<net::Address> addresses, own_addresses(*listener, config));
   UniqueId id = UniqueId::random(std::move(addresses));
   STRAIT_TRY(start_bootstrap_root(id, std::move(listener), config));
-  log_info("a communicator may meet at {}", net::text_of(id.addresses));
+  log_info(LogPart::kBootstrap, "a communicator may meet at {}", net::text_of(id.addresses));
   return id;
 }
 

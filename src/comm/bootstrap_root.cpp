@@ -180,7 +180,7 @@ class Root : public std::enable_shared_from_this<Root> {
     if (failure_) return;
     failure_ = why;
     to_tell_ = members_.members();
-    log_info("the bootstrap failed: {}", why.message());
+    log_info(LogPart::kBootstrap, "the bootstrap failed: {}", why.message());
     for (Guest* guest : own_process_last()) tell(*guest, why);
     set_timer(now_ns() + tombstone_ns_, [this] { finish(); });
     finish_if_done();
@@ -209,7 +209,8 @@ class Root : public std::enable_shared_from_this<Root> {
 
   void say(Guest& guest, FrameType type, std::span<const std::byte> body) {
     if (const Status status = guest.channel->send(type, body); !status.ok())
-      log_info("rank {} cannot be told: {}", guest.caller_rank, status.message());
+      log_info(LogPart::kBootstrap, "rank {} cannot be told: {}", guest.caller_rank,
+               status.message());
     watch(guest);
   }
 

@@ -195,7 +195,7 @@ Status Communicator::prepare_plans(const std::vector<Operation>& operations) {
 
 Result<Plan> Communicator::plan_for(const Request& request, const Choice& choice) const {
   if (parts_.rank == 0)
-    log_info("{}: {}, {} lanes, pieces of {}: {}", describe(request, call_count_),
+    log_info(LogPart::kTuning, "{}: {}, {} lanes, pieces of {}: {}", describe(request, call_count_),
              name_of(choice.algorithm), choice.lanes, choice.piece, choice.reason);
   if (parts_.config.verify == "on" && !is_point_to_point(request.collective))
     STRAIT_TRY(verify_collective(request, parts_.topology, choice));

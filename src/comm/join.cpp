@@ -123,7 +123,7 @@ class Joiner {
     }
     parts_.topology = Topology::from_names(domains);
     if (rank_ == 0)
-      log_info("communicator {}of {} ranks, {}",
+      log_info(LogPart::kInit | LogPart::kGraph, "communicator {}of {} ranks, {}",
                config_.comm_name.empty() ? "" : config_.comm_name + " ", rank_count_,
                format(parts_.topology));
     return Status();
@@ -215,8 +215,8 @@ class Joiner {
       Transport* transport =
           parts_.topology.same_domain(peer, rank_) ? inside[way] : station_->transports[way].get();
       if (peer != rank_ && !known)
-        log_info("rank {} reaches rank {} over {}{}{}", rank_, peer, transport->name(),
-                 refusals[peer].empty() ? "" : "; ", refusals[peer]);
+        log_info(LogPart::kInit | LogPart::kP2p, "rank {} reaches rank {} over {}{}{}", rank_, peer,
+                 transport->name(), refusals[peer].empty() ? "" : "; ", refusals[peer]);
       parts_.routes.push_back({.transport = transport,
                                .address = members_[peer].addresses[std::string(transport->name())],
                                .rank = peer});

@@ -107,6 +107,7 @@ class Opening {
     if (rank == comm_.rank() || peers == nullptr || !peers->reaches(rank)) return Outcome::kReached;
     if (!has(offer.ways, peers->way_to(rank))) {
       log_info(
+          LogPart::kReg,
           "rank {}: window {} of rank {} is no memory that its GPU can share: allocate it with "
           "ncclMemAlloc; there is no window for it (NULL)",
           comm_.rank(), number_, rank);

@@ -54,7 +54,8 @@ Result<PeerRings::Terms> PeerTrial::run() {
   STRAIT_TRY(agree());
   tell_ways();
   if (!refusal_.empty())
-    log_info("rank {}: some GPUs of its domain are reached through the host: {}", terms_.rank,
+    log_info(LogPart::kInit | LogPart::kP2p,
+             "rank {}: some GPUs of its domain are reached through the host: {}", terms_.rank,
              refusal_);
   return std::move(found_);
 }
@@ -99,7 +100,8 @@ void PeerTrial::tell_ways() const {
       {PeerWay::kIpcHandle, "IPC handles"}};
   for (const auto& [way, name] : kNames)
     if (const auto count = std::ranges::count(found_.ways, way); count > 0)
-      log_info("rank {} writes into the GPUs of {} ranks, by {}", terms_.rank, count, name);
+      log_info(LogPart::kInit | LogPart::kP2p, "rank {} writes into the GPUs of {} ranks, by {}",
+               terms_.rank, count, name);
 }
 
 Status PeerTrial::agree() {

@@ -14,7 +14,8 @@ codec::Mode choose(SendPort& port, DataType type) {
 void tell_change(SendPort& port, DataType type) {
   if (!port.tells) return;
   if (const std::string change = port.policy.take_change(type); !change.empty())
-    log_info("rank {} to {}, {}: {}", port.rank, port.peer, name_of(type), change);
+    log_info(LogPart::kTuning, "rank {} to {}, {}: {}", port.rank, port.peer, name_of(type),
+             change);
 }
 
 size_t encode_as_chosen(SendPort& port, codec::Options options, DataType type, const void* values,

@@ -56,6 +56,38 @@ TEST_F(Log, LevelsIncludeTheOnesBelow) {
   EXPECT_FALSE(log_enabled(LogLevel::kWarn));
 }
 
+TEST_F(Log, SaysOnlyWhatSomebodyWantsToHearOf) {
+  const auto heard = [&](const std::string& parts) {
+    set_log("INFO", file("parts"), parts);
+    log_info(LogPart::kNet, "net");
+    log_info(LogPart::kEnv, "env");
+    log_info(LogPart::kInit | LogPart::kP2p, "init or p2p");
+    log_info("init");
+    std::string text;
+    for (const std::string& line : lines_of(file("parts")))
+      text += line.substr(line.find("INFO") + 5) + ";";
+    set_log("INFO", "", parts);
+    std::filesystem::remove(file("parts"));
+    return text;
+  };
+  EXPECT_EQ(heard(""), "net;env;init or p2p;init;");
+  EXPECT_EQ(heard("ALL"), "net;env;init or p2p;init;");
+  EXPECT_EQ(heard("NET"), "net;");
+  EXPECT_EQ(heard("env,p2p"), "env;init or p2p;");
+  EXPECT_EQ(heard("^NET,ENV"), "init or p2p;init;");
+  EXPECT_EQ(heard("^ALL"), "");
+  EXPECT_EQ(heard("COLL,RAS"), "");
+}
+
+TEST_F(Log, WarningsAreOfNoPartAndUnknownPartsAreTold) {
+  testing::internal::CaptureStderr();
+  set_log("INFO", "", "NET,wire,^");
+  log_warn("heard");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(HasSubstr("names WIRE, ^, of which nothing is known"),
+                             HasSubstr("BOOTSTRAP, REG, PROFILE"), HasSubstr("WARN heard")));
+}
+
 TEST_F(Log, WritesToAFileNamedByHostAndProcess) {
   set_log("INFO", file("%h.%p.%%.log"));
   log_info("hello");

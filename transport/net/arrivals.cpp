@@ -120,8 +120,8 @@ void Arrivals::on_proof(Place place) {
   Arrival arrival = take_out(place);
   const Greeting& greeting = arrival.handshake.greeting;
   tune_socket(arrival.fd.get());
-  log_info("accepted a connection of rank {} to rank {}: local {}, remote {}", greeting.from,
-           greeting.to, arrival.local.text(), arrival.remote.text());
+  log_info(LogPart::kNet, "accepted a connection of rank {} to rank {}: local {}, remote {}",
+           greeting.from, greeting.to, arrival.local.text(), arrival.remote.text());
   const Hash session = handshake_hash(arrival.secret, "session", arrival.handshake);
   board_->dispatch({greeting.key, greeting.service, greeting.to}, {.fd = std::move(arrival.fd),
                                                                    .local = arrival.local,
@@ -141,8 +141,8 @@ void Arrivals::refuse(Place place, Verdict verdict, const std::string& reason) {
 
 void Arrivals::close(Place place, const std::string& reason) {
   const Arrival arrival = take_out(place);
-  log_info("closed a connection from {} to {}: {}", arrival.remote.text(), arrival.local.text(),
-           reason);
+  log_info(LogPart::kNet, "closed a connection from {} to {}: {}", arrival.remote.text(),
+           arrival.local.text(), reason);
 }
 
 Arrivals::Arrival Arrivals::take_out(Place place) {

@@ -198,7 +198,7 @@ class Race {
                       .remote = attempt.address,
                       .session = handshake_hash(secret_, "session", attempt.handshake)};
     result.local = local_address(result.fd.get());
-    log_info("connected rank {} to rank {}: local {}, remote {}", destination_.from,
+    log_info(LogPart::kNet, "connected rank {} to rank {}: local {}, remote {}", destination_.from,
              destination_.service.rank, result.local.text(), result.remote.text());
     return result;
   }

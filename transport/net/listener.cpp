@@ -208,7 +208,7 @@ Result<std::shared_ptr<Listener>> share(const std::string& wish, Open open) {
   if (auto listener = current[name].lock()) return listener;
   STRAIT_ASSIGN(UniqueFd fd, open());
   STRAIT_ASSIGN(std::shared_ptr<Listener> listener, OpenListener::open(std::move(fd)));
-  log_info("listening at {}", listener->port());
+  log_info(LogPart::kInit | LogPart::kNet, "listening at {}", listener->port());
   std::erase_if(current, [](const auto& entry) { return entry.second.expired(); });
   current[name] = listener;
   return listener;

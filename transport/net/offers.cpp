@@ -28,7 +28,8 @@ void Offers::put(Caller caller) {
   LinkNote note;
   std::memcpy(&note, caller.note.data(), sizeof note);
   if (note.count < 1 || note.count > kConnectionsMax || note.index >= note.count) {
-    log_info("closed a connection of rank {}: its link note makes no sense", caller.rank);
+    log_info(LogPart::kNet, "closed a connection of rank {}: its link note makes no sense",
+             caller.rank);
     return;
   }
   std::lock_guard lock(mutex_);

@@ -270,7 +270,7 @@ std::optional<PinnedPlaces> GpuEngine::pin(SlotPlaces places) const {
       cuda::RegisteredMemory::add(driver_, context_.get(), places.memory.data(),
                                   places.memory.size(), "slots between a GPU and a link");
   if (registered.ok()) return PinnedPlaces{std::move(places), std::move(*registered)};
-  log_info("GPU {}: values are copied on their way to a link: {}", terms_.device,
+  log_info(LogPart::kNet, "GPU {}: values are copied on their way to a link: {}", terms_.device,
            registered.status().message());
   return std::nullopt;
 }
