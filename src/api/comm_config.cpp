@@ -123,6 +123,7 @@ Status apply_comm_config(const ncclConfig_t* options, Config& config) {
   fill(config.split_share, -1, wish.splitShare);
   fill(config.shrink_share, -1, wish.shrinkShare);
   fill(config.traffic_class, -1, wish.trafficClass);
+  fill(config.launch_order, -1, wish.launchOrderImplicit);
   fill(config.rma_contexts, -1, std::min(wish.numRmaCtx, kRmaContextsMax));
   fill(config.rma_signals, -1, std::min(wish.numRmaSig, kRmaSignalsMax));
   fill(config.rma_eager_init, -1, wish.rmaEagerInit);

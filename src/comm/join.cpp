@@ -170,7 +170,8 @@ class Joiner {
                            .lanes_max = static_cast<int>(config_.lanes_max),
                            .timeout_ms = config_.timeout_ms > 0 ? config_.timeout_ms : kDayMs,
                            .doorbell = station_->doorbell.get(),
-                           .peers = std::nullopt};
+                           .peers = std::nullopt,
+                           .keeps_launch_order = config_.launch_order == 1};
     STRAIT_ASSIGN(terms.peers, try_gpu_peers());
     STRAIT_ASSIGN(parts_.engine, GpuEngine::create(std::move(terms)));
     return Status();

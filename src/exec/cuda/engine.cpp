@@ -38,8 +38,10 @@ Status GpuEngine::prepare() {
                                                         "the count of a kernel's blocks"));
   const uint32_t none = 0;
   STRAIT_TRY(write(arrivals_.pointer(), &none, sizeof none));
-  STRAIT_ASSIGN(last_, cuda::Event::create(driver_, context));
-  STRAIT_ASSIGN(captured_last_, cuda::Event::create(driver_, context));
+  STRAIT_ASSIGN(order_, CallOrder::create(driver_, terms_.device));
+  if (terms_.keeps_launch_order) {
+    STRAIT_ASSIGN(device_order_, CallOrder::of_device(driver_, terms_.device));
+  }
   if (terms_.peers)
     peers_ = std::make_unique<PeerRings>(std::move(*terms_.peers), driver_, context, terms_.device,
                                          PeerRings::Shape{terms_.slots, terms_.slot_bytes});
@@ -118,13 +120,19 @@ Status GpuEngine::start(std::shared_ptr<const GpuPlan> plan, DeviceCall call,
   if (capture.active)
     STRAIT_TRY(this->capture(
         capture, [this, of = plan.get()] { begun(*of); }, plan, stream));
-  STRAIT_TRY(follow_last(capture, stream));
+  // Calls of one communicator run one after another, whatever streams they are given; where the
+  // program wants the host's order, those of all that share the GPU do.
+  const auto turn = order_->lock();
+  const auto device_turn = device_order_ ? device_order_->lock() : std::unique_lock<std::mutex>();
+  STRAIT_TRY(order_->follow(capture, stream));
+  if (device_order_) STRAIT_TRY(device_order_->follow(capture, stream));
   const cuda::LaunchShape shape{.blocks = plan->blocks,
                                 .threads = plan->coded ? kCodedThreads : terms_.threads,
                                 .shared_bytes = plan->coded ? kCodedSharedBytes : kLaneSharedBytes};
   STRAIT_TRY(cuda::launch_with(*plan->kernel, shape, stream, call));
   if (!capture.active) begun(*plan);
-  return become_last(capture, stream);
+  if (device_order_) STRAIT_TRY(device_order_->become_last(capture, stream));
+  return order_->become_last(capture, stream);
 }
 
 // What the graph needs of us stays until it is gone.
@@ -145,22 +153,6 @@ Status GpuEngine::capture(const cuda::Capture& into, std::function<void()> begin
     return held;
   }
   return cuda::call_on_host(driver_, stream, &GpuEngine::begin_replay, call);
-}
-
-// Calls of one communicator run one after another, whatever streams they are given, in graphs or
-// not. A stream's handle does not tell whether it is the one of the last call: handles are used
-// again, and that of the per-thread stream names many.
-Status GpuEngine::follow_last(const cuda::Capture& capture, cuda::StreamHandle stream) {
-  if (!capture.active) return last_.hold_back(stream);
-  return captured_id_ == capture.id ? captured_last_.hold_back(stream)
-                                    : last_.hold_back_inside(stream);
-}
-
-Status GpuEngine::become_last(const cuda::Capture& capture, cuda::StreamHandle stream) {
-  if (!capture.active) return last_.record(stream);
-  captured_id_ = capture.id;
-  STRAIT_TRY(last_.record_outside(stream));
-  return captured_last_.record(stream);
 }
 
 void GpuEngine::begun(const GpuPlan& plan) {

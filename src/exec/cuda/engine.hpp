@@ -19,10 +19,10 @@
 
 #include "base/cuda/capture.hpp"
 #include "base/cuda/context.hpp"
-#include "base/cuda/event.hpp"
 #include "base/cuda/memory.hpp"
 #include "base/cuda/stream.hpp"
 #include "base/doorbell.hpp"
+#include "exec/cuda/call_order.hpp"
 #include "exec/cuda/kernels.hpp"
 #include "exec/cuda/lowering.hpp"
 #include "exec/cuda/peer_rings.hpp"
@@ -42,6 +42,7 @@ class GpuEngine {
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
     std::optional<PeerRings::Terms> peers;  // GPUs that kernels reach themselves
+    bool keeps_launch_order = false;        // among all engines of the GPU that do
   };
 
   // A plan on the device, and what its links will be asked to move.
@@ -181,8 +182,6 @@ class GpuEngine {
   Status write(cuda::DevicePointer target, const void* source, size_t bytes);
   Status reserve(cuda::DeviceMemory& memory, uint64_t bytes, const char* purpose);
   Status start(std::shared_ptr<const GpuPlan> plan, DeviceCall call, cuda::StreamHandle stream);
-  Status follow_last(const cuda::Capture& capture, cuda::StreamHandle stream);
-  Status become_last(const cuda::Capture& capture, cuda::StreamHandle stream);
   void begun(const GpuPlan& plan);
   static void begin_replay(void* launched);
   static void graph_is_gone(void* launched);
@@ -230,11 +229,10 @@ class GpuEngine {
   std::vector<std::shared_ptr<const GpuPlan>> kept_;
   std::vector<std::unique_ptr<Launched>> captured_;     // guarded by mutex_
   std::vector<std::shared_ptr<Companion>> companions_;  // guarded by mutex_
-  cuda::Event last_;                   // the end of the last call, plain or replayed
-  cuda::Event captured_last_;          // of the last one in the graph that is being captured
-  uint64_t captured_id_ = 0;           // of that capture
-  std::atomic<uint64_t> launched_{0};  // partner: busy()
-  std::atomic<bool> stopped_{false};   // partner: watch()
+  std::shared_ptr<CallOrder> order_;
+  std::shared_ptr<CallOrder> device_order_;  // where the host's launch order is kept, else null
+  std::atomic<uint64_t> launched_{0};        // partner: busy()
+  std::atomic<bool> stopped_{false};         // partner: watch()
 
   std::unique_ptr<Proxy> proxy_;
   std::function<void(const Status& why)> on_failure_;

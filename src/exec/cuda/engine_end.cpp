@@ -70,7 +70,7 @@ bool GpuEngine::has_left() {
   // A context that is broken or gone runs nothing.
   const auto scope = cuda::ContextScope::enter(driver_, context_.get());
   if (!scope.ok()) return true;
-  const auto past = last_.is_past();
+  const auto past = order_->is_past();
   if (!past.ok()) return true;
   std::lock_guard lock(mutex_);
   return *past &&

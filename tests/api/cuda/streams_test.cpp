@@ -228,5 +228,44 @@ TEST(GpuStreams, TheCallersContextStaysCurrent) {
   });
 }
 
+// Two communicators of one GPU, on two streams: the first one's call waits for the program. With
+// the host's order kept the second one's comes behind it, else it ends at once.
+TEST(GpuLaunchOrder, IsThatOfTheHostWhereTheProgramWantsIt) {
+  for (const bool keeps : {false, true})
+    run_gpus(2, 2, {{"NCCL_LAUNCH_ORDER_IMPLICIT", keeps ? "1" : "0"}},
+             [&](int, GpuRank& gpu, ncclComm_t comm) {
+               ncclComm_t child = nullptr;
+               EXPECT_NCCL(ncclCommSplit(comm, 0, 0, &child, nullptr));
+               const auto other = gpu.new_stream();
+               const auto key = gpu.new_stream();
+               const auto flag = gpu.words(2, 0);
+               const auto a = gpu.words(100, 1);
+               const auto b = gpu.words(100, 1);
+               const auto call = [&](const cuda::DeviceMemory& words, ncclComm_t on,
+                                     cuda::StreamHandle stream) {
+                 EXPECT_NCCL(ncclAllReduce(words.data(), words.data(), 100, ncclUint32, ncclSum, on,
+                                           as_nccl(stream)));
+               };
+               call(a, comm, gpu.handle());
+               call(b, child, gpu.handle());
+               EXPECT_DONE(gpu.wait());
+               gpu.wait_for_flag(flag, 1, gpu.handle());
+               call(a, comm, gpu.handle());
+               call(b, child, other.get());
+               if (keeps) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                 EXPECT_FALSE(must(cuda::is_idle(gpu.driver(), other.get())));
+               } else {
+                 EXPECT_DONE(gpu.wait(other.get()));
+               }
+               gpu.set_flag(flag, 1, key.get());
+               EXPECT_DONE(gpu.wait());
+               EXPECT_DONE(gpu.wait(other.get()));
+               EXPECT_DONE(gpu.wait(key.get()));
+               EXPECT_THAT(gpu.words_in(b), Each(4U));
+               EXPECT_NCCL(ncclCommDestroy(child));
+             });
+}
+
 }  // namespace
 }  // namespace strait::test
