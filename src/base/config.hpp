@@ -38,6 +38,9 @@ struct Config {
   SettingValue<SettingType::type>::Type field;
 #include "base/config.def"
 #undef STRAIT_SETTING
+  // No setting, but found when ranks meet, and equal on all: blocks of a kernel that surely run
+  // beside each other, and beside those of the other ranks on its GPU. 0: no bound.
+  int gpu_blocks = 0;
 
   Config();  // the defaults
 

@@ -47,6 +47,7 @@ class Joiner {
     parts_.config = config_;
     parts_.config.device =
         terms_.device.gpu ? "gpu" : "host";  // what was asked for, as it was found
+    parts_.config.gpu_blocks = blocks_beside_each_other(members_);
     parts_.station = station_;
     parts_.kin.secret = bootstrap_->transport_secret();
     parts_.progress = terms_.progress;
@@ -103,6 +104,7 @@ class Joiner {
         host, rank_);
     if (!terms_.domain.empty()) me.domain = terms_.domain;
     me.device = terms_.device.gpu ? "a GPU" : "a host";
+    STRAIT_TRY(name_gpu(me));
     me.fd_exchange = exchange_->address();
     STRAIT_ASSIGN(const auto place, own_addresses(*parts_.kin.door, config_));
     me.place = net::text_of(place);
@@ -168,12 +170,24 @@ class Joiner {
                            .slot_bytes = static_cast<size_t>(config_.slot_bytes),
                            .threads = static_cast<uint32_t>(config_.threads),
                            .lanes_max = static_cast<int>(config_.lanes_max),
+                           .blocks_max = blocks_beside_each_other(members_),
                            .timeout_ms = config_.timeout_ms > 0 ? config_.timeout_ms : kDayMs,
                            .doorbell = station_->doorbell.get(),
                            .peers = std::nullopt,
                            .keeps_launch_order = config_.launch_order == 1};
     STRAIT_ASSIGN(terms.peers, try_gpu_peers());
     STRAIT_ASSIGN(parts_.engine, GpuEngine::create(std::move(terms)));
+    return Status();
+  }
+
+  // A multiprocessor has room for one block of the largest kernels.
+  Status name_gpu(Member& me) const {
+    if (!terms_.device.gpu) return Status();
+    STRAIT_ASSIGN(const cuda::Driver* driver, cuda::driver());
+    STRAIT_ASSIGN(const cuda::DeviceFacts facts,
+                  cuda::device_facts(*driver, terms_.device.ordinal));
+    me.gpu.assign(facts.uuid.begin(), facts.uuid.end());
+    me.gpu_blocks = static_cast<uint32_t>(std::max(facts.multiprocessors, 1));
     return Status();
   }
 

@@ -178,10 +178,17 @@ int auto_lanes_max(const Case& it, Algorithm algorithm) {
   return std::clamp(kGpuLinksMax / peers, std::min(kAutoLanesMax, most), most);
 }
 
-// Bounds of the call come before those of the communicator; the setting LANES is exact.
+// Lanes wait for each other across ranks: one that has no room to run could be waited for for ever.
+int64_t lanes_possible(const Config& config) {
+  return config.gpu_blocks > 0 ? std::min(config.gpu_blocks, kLanesMax) : kLanesMax;
+}
+
+// Bounds of the call come before those of the communicator; the setting LANES is exact, where the
+// GPUs have room for it.
 int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
   if (algorithm == Algorithm::kPointToPoint) return 1;
-  if (config.lanes > 0) return static_cast<int>(config.lanes);
+  const int64_t possible = lanes_possible(config);
+  if (config.lanes > 0) return static_cast<int>(std::min(config.lanes, possible));
   const Limits& limits = it.request.limits;
   const int64_t low = limits.lanes_min > 0 ? limits.lanes_min : config.lanes_min;
   const int64_t high = limits.lanes_max > 0 ? limits.lanes_max : config.lanes_max;
@@ -189,7 +196,7 @@ int choose_lanes(const Case& it, Algorithm algorithm, const Config& config) {
                                static_cast<uint64_t>(block_count(it, algorithm));
   const auto lanes = static_cast<int64_t>(std::clamp<uint64_t>(
       block_bytes / kPieceBytesMin, 1, static_cast<uint64_t>(auto_lanes_max(it, algorithm))));
-  const int64_t most = high > 0 ? std::min<int64_t>(high, kLanesMax) : kLanesMax;
+  const int64_t most = high > 0 ? std::min(high, possible) : possible;
   return static_cast<int>(std::min(std::max(lanes, low), most));
 }
 

@@ -49,6 +49,19 @@ TEST(Choose, GpusHaveMoreLanesInsideThanBetweenDomains) {
   EXPECT_EQ(choice_of(large, Topology::flat(8), gpu).lanes, 3);
 }
 
+// Not even a wish may have more than run beside each other: the rest would be waited for in vain.
+TEST(Choose, GpusHaveNoMoreLanesThanTheyHaveRoomFor) {
+  Config gpu;
+  gpu.device = "gpu";
+  gpu.gpu_blocks = 5;
+  Request large = all_reduce(256 << 20);
+  EXPECT_EQ(choice_of(large, Topology::flat(8), gpu).lanes, 5);
+  large.limits.lanes_min = 9;
+  EXPECT_EQ(choice_of(large, Topology::flat(8), gpu).lanes, 5);
+  gpu.lanes = 12;
+  EXPECT_EQ(choice_of(large, Topology::flat(8), gpu).lanes, 5);
+}
+
 // All of an NVL72 domain reach each other in one hop.
 TEST(Choose, GpusOfAnNvlinkDomainGoDirect) {
   Config gpu;

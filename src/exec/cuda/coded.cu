@@ -2,8 +2,8 @@
 // encoded straight into the send slot, what arrives is decoded from the receive slot. The name is
 // strait_coded_ and the type's.
 
+#include "exec/cuda/call.cuh"
 #include "exec/cuda/coder.cuh"
-#include "exec/cuda/lane.cuh"
 
 #define STRAIT_CODED(name, Number, type)                                                          \
   extern "C" __global__ void __launch_bounds__(strait::kCodedThreads, 1)                          \

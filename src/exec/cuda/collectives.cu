@@ -1,7 +1,7 @@
 // The kernels of the collectives, one per data type. The name is strait_ and the type's.
 
+#include "exec/cuda/call.cuh"
 #include "exec/cuda/coder.cuh"
-#include "exec/cuda/lane.cuh"
 
 #define STRAIT_COLLECTIVE(name, Number)                                     \
   extern "C" __global__ void __launch_bounds__(strait::kBlockThreadsMax, 1) \

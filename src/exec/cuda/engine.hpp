@@ -39,6 +39,7 @@ class GpuEngine {
     size_t slot_bytes = 0;   // of a piece
     uint32_t threads = 512;  // of a block
     int lanes_max = 0;       // blocks of sends and receives at most; 0: no bound of the program's
+    int blocks_max = 0;      // that run beside each other; 0: no bound
     int64_t timeout_ms = 0;  // without any progress
     Doorbell* doorbell = nullptr;
     std::optional<PeerRings::Terms> peers;  // GPUs that kernels reach themselves

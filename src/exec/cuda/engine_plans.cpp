@@ -136,7 +136,8 @@ Result<std::shared_ptr<const GpuEngine::GpuPlan>> GpuEngine::bind(
       messages.push_back({lane, port, sends, coded, operation.distance});
     }
   }
-  MessageBlocks arranged = arrange(messages, terms_.lanes_max);
+  MessageBlocks arranged =
+      arrange(messages, {.lanes_max = terms_.lanes_max, .blocks_max = terms_.blocks_max});
   give_staging(arranged, coder_bytes);
   all.lanes = std::move(arranged.lanes);
   STRAIT_ASSIGN(std::shared_ptr<GpuPlan> plan, upload(all, std::move(loads)));

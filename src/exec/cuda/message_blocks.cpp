@@ -12,19 +12,26 @@ constexpr size_t kBeyondMax = 4;
 
 using Chain = std::vector<const MessageLane*>;  // of one port
 
-size_t blocks_max(bool leaves_domain, int lanes_max) {
+size_t blocks_max(bool leaves_domain, const BlockBounds& bounds) {
   const size_t most = leaves_domain ? kBeyondMax : kInsideMax;
-  if (lanes_max == 0) return most;
-  return std::clamp<size_t>(static_cast<size_t>(lanes_max) / 2, 1, most);
+  if (bounds.lanes_max == 0) return most;
+  return std::clamp<size_t>(static_cast<size_t>(bounds.lanes_max) / 2, 1, most);
 }
 
-// By direction and place of the peer.
-std::map<std::pair<bool, bool>, std::vector<Chain>> chains_of(
-    const std::vector<MessageLane>& messages) {
-  std::map<std::pair<bool, bool>, std::vector<Chain>> chains;
+// Which blocks a chain may have.
+struct Kind {
+  bool sends;
+  bool leaves_domain;
+  auto operator<=>(const Kind&) const = default;
+};
+using Kinds = std::map<Kind, std::vector<Chain>>;
+
+// `apart`: what leaves the domain has blocks of its own.
+Kinds chains_of(const std::vector<MessageLane>& messages, bool apart) {
+  Kinds chains;
   std::map<const DevicePort*, size_t> chain_of;
   for (const MessageLane& message : messages) {
-    auto& kind = chains[{message.sends, message.leaves_domain}];
+    auto& kind = chains[{message.sends, apart && message.leaves_domain}];
     const auto [found, fresh] = chain_of.try_emplace(message.port, kind.size());
     if (fresh) kind.emplace_back();
     kind[found->second].push_back(&message);
@@ -34,13 +41,29 @@ std::map<std::pair<bool, bool>, std::vector<Chain>> chains_of(
   return chains;
 }
 
+// How many blocks each kind has: what it may have, but together no more than there is room for.
+std::map<Kind, size_t> share_out(const Kinds& chains, const BlockBounds& bounds) {
+  std::map<Kind, size_t> counts;
+  size_t all = 0;
+  for (const auto& [kind, of_kind] : chains)
+    all += counts[kind] = std::min(of_kind.size(), blocks_max(kind.leaves_domain, bounds));
+  const auto room = static_cast<size_t>(bounds.blocks_max);
+  while (room != 0 && all > std::max(room, chains.size())) {
+    --std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->second;
+    --all;
+  }
+  return counts;
+}
+
 }  // namespace
 
-MessageBlocks arrange(const std::vector<MessageLane>& messages, int lanes_max) {
+MessageBlocks arrange(const std::vector<MessageLane>& messages, const BlockBounds& bounds) {
+  const bool apart = bounds.blocks_max == 0 || bounds.blocks_max >= 4;
+  const Kinds kinds = chains_of(messages, apart);
   std::vector<Chain> blocks;
-  for (const auto& [kind, chains] : chains_of(messages)) {
+  for (const auto& [kind, count] : share_out(kinds, bounds)) {
+    const std::vector<Chain>& chains = kinds.at(kind);
     const size_t first = blocks.size();
-    const size_t count = std::min(chains.size(), blocks_max(kind.second, lanes_max));
     blocks.resize(first + count);
     for (size_t i = 0; i < chains.size(); ++i) {
       Chain& block = blocks[first + i % count];

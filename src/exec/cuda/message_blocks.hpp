@@ -27,8 +27,11 @@ struct MessageBlocks {
   uint32_t blocks = 0;
 };
 
-// `lanes_max`: blocks at most, as far as it leaves each direction one; 0: 64 inside the domain and
-// 8 beyond it.
-MessageBlocks arrange(const std::vector<MessageLane>& messages, int lanes_max);
+// Each direction has one block at least.
+struct BlockBounds {
+  int lanes_max = 0;   // of the program; 0: 64 inside the domain and 8 beyond it
+  int blocks_max = 0;  // that run beside each other, all of them; 0: no bound
+};
+MessageBlocks arrange(const std::vector<MessageLane>& messages, const BlockBounds& bounds);
 
 }  // namespace strait

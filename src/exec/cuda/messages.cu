@@ -2,8 +2,8 @@
 // offsets stand, and floats of each lane's own type encoded straight into the send slot and decoded
 // from the receive slot.
 
+#include "exec/cuda/call.cuh"
 #include "exec/cuda/coder.cuh"
-#include "exec/cuda/lane.cuh"
 
 extern "C" __global__ void __launch_bounds__(strait::kCodedThreads, 1)
     strait_coded_messages(const __grid_constant__ strait::DeviceCall call) {

@@ -35,7 +35,7 @@ TEST(MessageBlocks, EachPeerAndDirectionHasItsOwnWhileThereAreSome) {
   const MessageBlocks arranged =
       arrange({message(&ports[0], true, 2, false, 1), message(&ports[1], false, 1, false, 2),
                message(&ports[0], true, 2, false, 3), message(&ports[2], true, 1, true, 4)},
-              0);
+              {});
   ASSERT_EQ(arranged.blocks, 3U);
   std::vector<std::vector<int>> blocks;
   for (uint32_t block = 0; block < 3; ++block) blocks.push_back(names_of(arranged, block));
@@ -49,18 +49,31 @@ TEST(MessageBlocks, AreAsManyAsTheProgramAllowsButOneForEachDirection) {
   std::vector<MessageLane> messages;
   for (int i = 0; i < 200; ++i)
     messages.push_back(message(&ports[static_cast<size_t>(i)], i % 2 == 0, 1 + i / 2));
-  EXPECT_EQ(arrange(messages, 0).blocks, 64U);
-  EXPECT_EQ(arrange(messages, 10).blocks, 10U);
-  EXPECT_EQ(arrange(messages, 1).blocks, 2U);
+  EXPECT_EQ(arrange(messages, {}).blocks, 64U);
+  EXPECT_EQ(arrange(messages, {.lanes_max = 10}).blocks, 10U);
+  EXPECT_EQ(arrange(messages, {.lanes_max = 1}).blocks, 2U);
   for (MessageLane& lane : messages) lane.leaves_domain = true;
-  EXPECT_EQ(arrange(messages, 0).blocks, 8U);
-  EXPECT_EQ(arrange(messages, 64).blocks, 8U);
-  EXPECT_EQ(arrange(messages, 4).blocks, 4U);
+  EXPECT_EQ(arrange(messages, {}).blocks, 8U);
+  EXPECT_EQ(arrange(messages, {.lanes_max = 64}).blocks, 8U);
+  EXPECT_EQ(arrange(messages, {.lanes_max = 4}).blocks, 4U);
+}
+
+// What cannot run beside the rest would be waited for in vain.
+TEST(MessageBlocks, AreNoMoreThanTheGpuRunsBesideEachOther) {
+  std::array<DevicePort, 80> ports;
+  std::vector<MessageLane> messages;
+  for (int i = 0; i < 80; ++i)
+    messages.push_back(message(&ports[static_cast<size_t>(i)], i % 2 == 0, 1 + i / 2, i % 4 < 2));
+  for (const int room : {2, 3, 4, 5, 16, 40})
+    EXPECT_EQ(arrange(messages, {.blocks_max = room}).blocks, static_cast<uint32_t>(room));
+  EXPECT_EQ(arrange(messages, {.blocks_max = 1}).blocks, 2U);
+  EXPECT_EQ(arrange(messages, {.blocks_max = 200}).blocks, 48U);
 }
 
 // Everyone with everyone, or with those that `with` names; a message moves when both of its blocks
 // have come to it. Returns how many never move.
-size_t stuck(int ranks, int lanes_max, const std::function<bool(int from, int to)>& with) {
+size_t stuck(int ranks, const BlockBounds& bounds,
+             const std::function<bool(int from, int to)>& with) {
   std::map<std::pair<int, int>, DevicePort> out, in;
   // Per rank and block, what is still to be done: (sends, peer).
   std::vector<std::vector<std::vector<std::pair<bool, int>>>> work(static_cast<size_t>(ranks));
@@ -77,7 +90,7 @@ size_t stuck(int ranks, int lanes_max, const std::function<bool(int from, int to
         messages.push_back(message(&in[{rank, peer}], false, ranks - ahead, leaves, ranks + peer));
     }
     left += messages.size();
-    const MessageBlocks arranged = arrange(messages, lanes_max);
+    const MessageBlocks arranged = arrange(messages, bounds);
     for (uint32_t block = 0; block < arranged.blocks; ++block) {
       auto& todo = work[static_cast<size_t>(rank)].emplace_back();
       for (const int name : names_of(arranged, block))
@@ -105,11 +118,13 @@ size_t stuck(int ranks, int lanes_max, const std::function<bool(int from, int to
 TEST(MessageBlocks, NoBlockWaitsForEver) {
   const auto all = [](int, int) { return true; };
   for (const int ranks : {2, 3, 8, 24, 72})
-    for (const int lanes_max : {0, 1, 2, 5, 16}) EXPECT_EQ(stuck(ranks, lanes_max, all), 0U);
+    for (const int lanes_max : {0, 1, 2, 5, 16})
+      for (const int blocks_max : {0, 1, 3, 7, 16})
+        EXPECT_EQ(stuck(ranks, {lanes_max, blocks_max}, all), 0U);
   for (int seed = 1; seed < 20; ++seed)
-    EXPECT_EQ(
-        stuck(24, seed % 7, [&](int from, int to) { return (from * 31 + to * seed) % 3 != 0; }),
-        0U);
+    EXPECT_EQ(stuck(24, {seed % 7, seed % 5},
+                    [&](int from, int to) { return (from * 31 + to * seed) % 3 != 0; }),
+              0U);
 }
 
 }  // namespace
