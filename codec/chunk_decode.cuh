@@ -124,7 +124,7 @@ class ChunkDecoder {
   }
 
   const DecodeTables& tables_;
-  const Team& team_;
+  const Team team_;
   Shared& shared_;
 };
 

@@ -114,7 +114,7 @@ class ChunkEncoder {
     return any != 0;
   }
 
-  const Team& team_;
+  const Team team_;
   Shared& shared_;
   TileEncoder<Cut, Team, Encoder> tiles_;
 };

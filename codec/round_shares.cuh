@@ -38,7 +38,7 @@ class RoundShares {
   __device__ __forceinline__ RoundShares(const Team& team, SharesRoom<Team::kWarps>& room)
       : team_(team),
         warp_(kept(team.warp)),
-        own_(&room.bytes[0][team.warp]),
+        own_(&room.bytes[0][warp_]),
         each_(&room.bytes[0][device::lane_id() % Team::kWarps]),
         bits_(&room.bits[0][0][device::lane_id()]) {}
 
@@ -67,7 +67,7 @@ class RoundShares {
   }
 
  private:
-  const Team& team_;
+  const Team team_;
   const uint32_t warp_;
   const SharedPlace own_, each_, bits_;
   uint32_t round_ = 0;

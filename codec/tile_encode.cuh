@@ -122,7 +122,7 @@ class TileEncoder {
   // none left, some may have had a round more. Returns whether they fit.
   template <class Source>
   __device__ __forceinline__ bool code_blocks(Source& source, uint32_t first, uint32_t n) {
-    const uint32_t full = n / kCount, blocks = static_cast<uint32_t>(blocks_of(n));
+    const uint32_t full = kept(n / kCount), blocks = static_cast<uint32_t>(blocks_of(n));
     const uint32_t warp = kept(team_.warp);
     uint32_t block = warp;
     for (uint32_t at = first + block * kCount; block < full && left_ >= 0;
@@ -284,9 +284,9 @@ class TileEncoder {
   }
 
   const Encoder encoder_;
-  const Team& team_;
+  const Team team_;
   Shared& shared_;
-  const Scratch& scratch_;
+  const Scratch scratch_;
   RoundShares<Team, Encoder::kDense> rounds_;
   const typename Usual::Lane mine_;
   std::byte* tile_ = nullptr;
