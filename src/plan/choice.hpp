@@ -11,6 +11,7 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "plan/plan.hpp"
+#include "plan/reproducible.hpp"
 #include "plan/request.hpp"
 #include "topology/topology.hpp"
 
@@ -21,6 +22,7 @@ struct Choice {
   int lanes = 1;
   uint64_t piece = 1;  // elements per round and lane, at most (slot bytes / element bytes)
   std::string reason;  // for the log
+  Reproducible reproducible = Reproducible::kOnLayout;  // what the order of addition depends on
 };
 
 // Depends on its arguments only. Where the collective has no such algorithm as the setting asks

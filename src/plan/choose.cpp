@@ -250,6 +250,17 @@ bool keep_to(const Case& it, AlgorithmSet allowed, std::string_view who, Choice&
   return true;
 }
 
+// Last of all: what the setting REPRODUCIBLE promises holds whatever else was asked for.
+void keep_order(const Case& it, AlgorithmSet allowed, const Config& config, Choice& choice) {
+  choice.reproducible = reproducible_of(it.request, config);
+  if (choice.reproducible == Reproducible::kOnLayout || it.ranks == 1) return;
+  const AlgorithmSet steady =
+      steady_algorithms(it.request.collective, it.topology, choice.reproducible, allowed);
+  if (steady.holds(choice.algorithm)) return;
+  if (const auto best = best_of(it, steady)) choice.algorithm = *best;
+  choice.reason = fmt::format("STRAIT_REPRODUCIBLE={}: one order of addition", config.reproducible);
+}
+
 Choice sized(const Case& it, Choice choice, const Config& config) {
   choice.lanes = choose_lanes(it, choice.algorithm, config);
   choice.piece = choose_piece(it, choice, config);
@@ -276,8 +287,11 @@ Result<Choice> choose(const Request& request, const Topology& topology, const Co
     choice.reason = fmt::format("{} has no {}; {}", name_of(request.collective), config.algorithm,
                                 choice.reason);
   const Limits& limits = request.limits;
-  if ((setting->all() || !kept) && !keep_to(it, limits.algorithms, "the call", choice) &&
-      limits.insists)
+  bool may = !(setting->all() || !kept) || keep_to(it, limits.algorithms, "the call", choice);
+  keep_order(it, *setting, config, choice);
+  if (choice.reproducible != Reproducible::kOnLayout && it.ranks > 1)
+    may = limits.algorithms.holds(choice.algorithm);
+  if (!may && limits.insists)
     return error(Code::kInvalidArgument,
                  "{} has none of the algorithms that the call's algSelection allows; add one of "
                  "its own or set forceAlgSelection to 0",

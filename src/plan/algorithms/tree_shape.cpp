@@ -48,18 +48,34 @@ TreeNode tree_node(int place_count, int place, TreeKind kind) {
                  [place_count](int p) { return (p - 2 + place_count) % place_count; });
 }
 
+namespace {
+
+// What the order of addition may depend on.
+const Topology& layout_of(const PlanContext& context, const Topology& flat) {
+  return context.choice.reproducible == Reproducible::kWhateverPlacement ? flat : context.topology;
+}
+TreeKind tree_of(const PlanContext& context, int lane) {
+  return context.choice.reproducible == Reproducible::kOnLayout ? tree_of_lane(lane)
+                                                                : TreeKind::kFirst;
+}
+
+}  // namespace
+
 TreeNode tree_ranks(const PlanContext& context, int lane) {
+  const Topology flat = Topology::flat(context.rank_count());
   // Ring order keeps the ranks of a domain in neighbouring places, so few edges cross domains. Lane
   // 0 for all: both trees must be over the same places.
-  const RingPlace ring = ring_place(context.topology, 0, context.rank);
-  return renamed(tree_node(ring.size(), ring.position, tree_of_lane(lane)),
+  const RingPlace ring = ring_place(layout_of(context, flat), 0, context.rank);
+  return renamed(tree_node(ring.size(), ring.position, tree_of(context, lane)),
                  [&](int place) { return ring.order[static_cast<size_t>(place)]; });
 }
 
 TreeNode rooted_tree_ranks(const PlanContext& context, int lane) {
-  const RingPlace chain = chain_place(context.topology, 0, context.rank, context.request.root);
+  const Topology flat = Topology::flat(context.rank_count());
+  const RingPlace chain =
+      chain_place(layout_of(context, flat), 0, context.rank, context.request.root);
   const int others = chain.size() - 1;
-  const TreeKind kind = tree_of_lane(lane);
+  const TreeKind kind = tree_of(context, lane);
   const auto rank_at = [&](int place) { return chain.order[static_cast<size_t>(place) + 1]; };
   if (chain.position > 0) {
     TreeNode node = renamed(tree_node(others, chain.position - 1, kind), rank_at);

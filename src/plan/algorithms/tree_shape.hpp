@@ -26,7 +26,8 @@ struct TreeNode {
 // The node of `place` (from 0) in a tree over places 0 .. place_count-1.
 TreeNode tree_node(int place_count, int place, TreeKind kind);
 
-// Lanes take turns: even lanes use the first tree, odd lanes the second.
+// Lanes take turns: even lanes use the first tree, odd lanes the second; all use the first where
+// the choice keeps one order of addition.
 inline TreeKind tree_of_lane(int lane) {
   return lane % 2 == 0 ? TreeKind::kFirst : TreeKind::kSecond;
 }
