@@ -41,6 +41,8 @@ std::vector<CollectiveCase> collective_cases(int rank_count, bool tiny) {
   for (const Collective collective : kCollectives)
     for (const DataType type : {DataType::kBfloat16, DataType::kFloat32, DataType::kInt64})
       add(collective, type, ReduceKind::kSum, count());
+  for (int type = 0; type < kDataTypeCount; ++type)
+    add(Collective::kAllToAll, static_cast<DataType>(type), ReduceKind::kSum, count());
   if (!tiny) {
     add(Collective::kAllReduce, DataType::kBfloat16, ReduceKind::kSum, 3'000'001);
     add(Collective::kAllGather, DataType::kFloat32, ReduceKind::kSum, 300'001);
@@ -60,8 +62,31 @@ size_t output_bytes(const CollectiveCase& what, int rank, int rank_count) {
   return output_count(what.request, rank, rank_count) * size_of(what.request.type);
 }
 
-Status call(const NcclLibrary& nccl, const CollectiveCase& what, const void* input, void* output,
-            ncclComm_t comm, cudaStream_t stream) {
+namespace {
+
+// As frameworks do it. The group ends, whatever happens in it.
+Status exchange(const NcclLibrary& nccl, const CollectiveCase& what, int rank_count,
+                const void* input, void* output, ncclComm_t comm, cudaStream_t stream) {
+  const uint64_t count = what.request.count;
+  const uint64_t bytes = count * size_of(what.request.type);
+  const auto type = static_cast<ncclDataType_t>(what.request.type);
+  const auto* from = static_cast<const std::byte*>(input);
+  auto* to = static_cast<std::byte*>(output);
+  STRAIT_TRY(nccl.status(nccl.group_start(), "ncclGroupStart", comm));
+  Status status;
+  for (int peer = 0; peer < rank_count && status.ok(); ++peer, from += bytes, to += bytes) {
+    status = nccl.status(nccl.send(from, count, type, peer, comm, stream), "ncclSend", comm);
+    if (status.ok())
+      status = nccl.status(nccl.receive(to, count, type, peer, comm, stream), "ncclRecv", comm);
+  }
+  const Status ended = nccl.status(nccl.group_end(), "ncclGroupEnd", comm);
+  return status.ok() ? ended : status;
+}
+
+}  // namespace
+
+Status call(const NcclLibrary& nccl, const CollectiveCase& what, int rank_count, const void* input,
+            void* output, ncclComm_t comm, cudaStream_t stream) {
   const Request& request = what.request;
   const auto type = static_cast<ncclDataType_t>(request.type);
   const auto op = static_cast<ncclRedOp_t>(request.reduce);
@@ -79,6 +104,8 @@ Status call(const NcclLibrary& nccl, const CollectiveCase& what, const void* inp
     case Collective::kAllGather:
       return nccl.status(nccl.all_gather(input, output, count, type, comm, stream), "ncclAllGather",
                          comm);
+    case Collective::kAllToAll:
+      return exchange(nccl, what, rank_count, input, output, comm, stream);
     default:
       return nccl.status(nccl.reduce_scatter(input, output, count, type, op, comm, stream),
                          "ncclReduceScatter", comm);

@@ -25,8 +25,9 @@ std::vector<CollectiveCase> collective_cases(int rank_count, bool tiny);
 std::vector<std::byte> input_of(const CollectiveCase& what, int rank, int rank_count);
 size_t output_bytes(const CollectiveCase& what, int rank, int rank_count);
 
-// The call, into the stream; `input` is where the rank's values lie.
-Status call(const NcclLibrary& nccl, const CollectiveCase& what, const void* input, void* output,
-            ncclComm_t comm, cudaStream_t stream);
+// The call, into the stream; `input` is where the rank's values lie. An all-to-all is a group of
+// sends and receives.
+Status call(const NcclLibrary& nccl, const CollectiveCase& what, int rank_count, const void* input,
+            void* output, ncclComm_t comm, cudaStream_t stream);
 
 }  // namespace strait::device_check

@@ -53,13 +53,13 @@ Result<std::vector<std::byte>> run_case(const NcclLibrary& nccl, const Place& pl
   std::vector<std::byte> host(layout.bytes);
   if (!input.empty()) std::memcpy(host.data() + layout.input, input.data(), input.size());
   if (arena.gpu == nullptr) {
-    STRAIT_TRY(
-        call(nccl, what, host.data() + layout.input, host.data() + layout.output, comm, nullptr));
+    STRAIT_TRY(call(nccl, what, place.rank_count, host.data() + layout.input,
+                    host.data() + layout.output, comm, nullptr));
   } else {
     const Gpu* const gpu = arena.gpu;
     STRAIT_TRY(gpu->upload(arena.memory.pointer(), host));
     auto* const start = static_cast<std::byte*>(arena.memory.data());
-    STRAIT_TRY(call(nccl, what, start + layout.input, start + layout.output, comm,
+    STRAIT_TRY(call(nccl, what, place.rank_count, start + layout.input, start + layout.output, comm,
                     reinterpret_cast<cudaStream_t>(gpu->stream())));
     STRAIT_TRY(gpu->wait());
     STRAIT_TRY(gpu->download(host, arena.memory.pointer()));
