@@ -43,6 +43,7 @@ inline Case draw_case(uint64_t seed, int ranks = 0) {
   drawn.settings["STRAIT_EMULATE_DOMAINS"] = one_of({"0", "1", "2", "3"});
   drawn.settings["STRAIT_COMPRESS"] = one_of({"off", "fast", "dense", "auto"});
   drawn.settings["STRAIT_CHECKSUM"] = one_of({"off", "on"});
+  drawn.settings["STRAIT_REPRODUCIBLE"] = one_of({"off", "size", "placement"});
   return drawn;
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <latch>
+#include <memory>
 #include <numeric>
 
 #include "api/cuda/gpu_graph.hpp"
@@ -177,6 +177,55 @@ TEST(GpuWindows, AGroupPutsBeforeItWaits) {
           EXPECT_EQ(gpu.words_in(sum)[0], 1U);
           window.meet(gpu);
         });
+}
+
+// One thread has all ranks: what it registers and calls in one group waits for nobody in between.
+TEST(GpuWindows, OneThreadOfSeveralGpusGroupsThem) {
+  constexpr size_t kRanks = 3;
+  for (const char* domains : {"0", "2"}) {
+    const Environment environment(Settings{{"STRAIT_EMULATE_DOMAINS", domains}});
+    std::vector<std::unique_ptr<GpuRank>> gpus;
+    for (int rank = 0; rank < static_cast<int>(kRanks); ++rank)
+      gpus.push_back(std::make_unique<GpuRank>(rank));
+    std::array<ncclComm_t, kRanks> comms{};
+    EXPECT_NCCL(ncclCommInitAll(comms.data(), kRanks, nullptr));
+    std::array<void*, kRanks> memory{};
+    std::array<ncclWindow_t, kRanks> windows{};
+    std::vector<cuda::DeviceMemory> words;
+    const auto be_on = [&](size_t rank) {
+      EXPECT_DONE(standin::program().cuCtxSetCurrent(gpus[rank]->context()));
+    };
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      be_on(rank);
+      EXPECT_NCCL(ncclMemAlloc(&memory[rank], 4096));
+      words.push_back(gpus[rank]->words(8, static_cast<uint32_t>(rank + 1)));
+    }
+    EXPECT_NCCL(ncclGroupStart());
+    for (size_t rank = 0; rank < kRanks; ++rank)
+      EXPECT_NCCL(ncclCommWindowRegister(comms[rank], memory[rank], 4096, &windows[rank], 0));
+    EXPECT_NCCL(ncclGroupEnd());
+    EXPECT_NCCL(ncclGroupStart());
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      const int next = static_cast<int>((rank + 1) % kRanks);
+      ncclWaitSignalDesc_t wait = {1, static_cast<int>((rank + kRanks - 1) % kRanks), 0, 0};
+      EXPECT_NCCL(ncclWaitSignal(1, &wait, comms[rank], gpus[rank]->stream()));
+      EXPECT_NCCL(ncclPutSignal(words[rank].data(), 8, ncclUint32, next, windows[rank], 0, 0, 0, 0,
+                                comms[rank], gpus[rank]->stream()));
+    }
+    EXPECT_NCCL(ncclGroupEnd());
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_DONE(gpus[rank]->wait());
+      uint32_t found = 0;
+      EXPECT_DONE(standin::program().cuMemcpy(cuda::device_pointer(&found),
+                                              cuda::device_pointer(memory[rank]), 4));
+      EXPECT_EQ(found, (rank + kRanks - 1) % kRanks + 1);
+    }
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_NCCL(ncclCommWindowDeregister(comms[rank], windows[rank]));
+      EXPECT_NCCL(ncclMemFree(memory[rank]));
+    }
+    for (const ncclComm_t comm : comms) EXPECT_NCCL(ncclCommDestroy(comm));
+  }
 }
 
 // In the background the collective is made first, and the wait comes behind it.
