@@ -60,7 +60,10 @@ Status GpuOneSided::prepare(Deadline deadline, const std::function<Status()>& st
   }
   boards_.resize(static_cast<size_t>(terms_.shape.rank_count));
   const PeerRings* peers = engine_.peers();
-  if (peers == nullptr) return Status();
+  bool any = false;
+  for (int peer = 0; peer < terms_.shape.rank_count; ++peer)
+    any = any || (peers != nullptr && peers->reaches(peer));
+  if (!any) return Status();
   STRAIT_ASSIGN(board_, peers->publish(kBoardName, counts));
   for (int peer = 0; peer < terms_.shape.rank_count; ++peer) {
     if (!peers->reaches(peer)) continue;
@@ -120,23 +123,28 @@ Status GpuOneSided::launch(const cuda::Kernel& kernel, unsigned threads, const C
 
 Status GpuOneSided::put(const Put& put, const SignalName& to, cuda::StreamHandle stream) {
   if (!reaches(to.peer)) return post(put, to, stream);
-  if (put.bytes > 0) {
+  if (put.bytes > kSmallPutBytesMax) {
     STRAIT_ASSIGN(const auto scope, cuda::ContextScope::enter(driver_, context_.get()));
     STRAIT_TRY(cuda::copy(driver_, cuda::device_pointer(put.target),
                           cuda::device_pointer(put.source), put.bytes, stream));
   }
-  return signal(to, put.mapping, stream);
+  return signal(put, to, stream);
 }
 
-Status GpuOneSided::signal(const SignalName& to, const std::shared_ptr<const PeerMemory>& mapping,
-                           cuda::StreamHandle stream) {
+Status GpuOneSided::signal(const Put& put, const SignalName& to, cuda::StreamHandle stream) {
   const SignalName mine{.peer = terms_.rank, .context = to.context, .index = to.index};
   const auto& board = boards_[static_cast<size_t>(to.peer)];
-  SignalCall call{.at = device(), .sent = sent_count(terms_.shape.place(to)), .arrived = nullptr};
+  const bool copies = put.bytes > 0 && put.bytes <= kSmallPutBytesMax;
+  SignalCall call{.at = device(),
+                  .source = static_cast<const unsigned char*>(put.source),
+                  .target = static_cast<unsigned char*>(put.target),
+                  .bytes = copies ? put.bytes : 0,
+                  .sent = sent_count(terms_.shape.place(to)),
+                  .arrived = nullptr};
   call.arrived = to.peer == terms_.rank
                      ? call.sent
                      : reinterpret_cast<uint64_t*>(board.data()) + terms_.shape.place(mine);
-  return launch(signal_, kSignalThreads, call, false, mapping, stream);
+  return launch(signal_, copies ? kPutThreads : kSignalThreads, call, false, put.mapping, stream);
 }
 
 Status GpuOneSided::post(const Put& put, const SignalName& to, cuda::StreamHandle stream) {

@@ -1,7 +1,8 @@
 // The kernels of one-sided calls. The bytes of a put between GPUs are copied by the GPU's copy
-// engine before the signal's kernel begins; a put to a peer that only links reach is one kernel.
+// engine before the signal's kernel begins, or by that kernel if they are few; a put to a peer that
+// only links reach is one kernel.
 //
-//   signal   counts, and stores the count in the peer's memory
+//   signal   copies a small put, counts, and stores the count in the peer's memory
 //   put      fills slots of a ring in pinned memory, which the host empties into links
 //   wait     until every signal has come as often as it says; then takes all of them at once
 //
@@ -109,7 +110,7 @@ __device__ void wait(const WaitCall& call) {
 
 __device__ void copy_bytes(unsigned char* to, const unsigned char* from, uint64_t bytes) {
   uint64_t whole = 0;
-  if (reinterpret_cast<uintptr_t>(from) % 16 == 0) {
+  if ((reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to)) % 16 == 0) {
     whole = bytes / 16 * 16;
     for (uint64_t i = uint64_t{threadIdx.x} * 16; i < whole; i += uint64_t{blockDim.x} * 16)
       device::store16(to + i, device::load16(from + i));
@@ -152,11 +153,16 @@ __device__ void put(const PutCall& call, bool* stop) {
 }  // namespace
 }  // namespace strait::gpu
 
-extern "C" __global__ void __launch_bounds__(32, 1)
+extern "C" __global__ void __launch_bounds__(strait::kPutThreads, 1)
     strait_signal(const __grid_constant__ strait::SignalCall call) {
+  if (call.bytes > 0) {
+    strait::gpu::copy_bytes(call.target, call.source, call.bytes);
+    __threadfence_system();
+    __syncthreads();
+  }
   if (threadIdx.x != 0) return;
-  strait::OneSidedState* state = call.at.state;
   if (!strait::gpu::is_aborted(call.at)) {
+    strait::OneSidedState* state = call.at.state;
     strait::gpu::lock(state);
     *call.sent += 1;
     __threadfence_system();

@@ -89,8 +89,7 @@ class GpuOneSided : public GpuEngine::Companion, public std::enable_shared_from_
 
  private:
   Status prepare(Deadline deadline, const std::function<Status()>& stopped);
-  Status signal(const SignalName& to, const std::shared_ptr<const PeerMemory>& mapping,
-                cuda::StreamHandle stream);
+  Status signal(const Put& put, const SignalName& to, cuda::StreamHandle stream);
   Status post(const Put& put, const SignalName& to, cuda::StreamHandle stream);
   template <class Call>
   Status launch(const cuda::Kernel& kernel, unsigned threads, const Call& call, bool by_ring,

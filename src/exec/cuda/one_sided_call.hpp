@@ -49,11 +49,15 @@ struct DeviceOneSided {
   OneSidedState* state;
 };
 
-// What has been put is in place: tells the peer.
+// Puts what is small, and tells the peer that it, or what was copied before, is in place.
+inline constexpr uint64_t kSmallPutBytesMax = 8 << 10;
 struct SignalCall {
   DeviceOneSided at;
-  uint64_t* sent;     // own count of the signals that went there
-  uint64_t* arrived;  // in the peer's memory
+  const unsigned char* source;
+  unsigned char* target;  // in the peer's memory
+  uint64_t bytes;         // 0: only the signal
+  uint64_t* sent;         // own count of the signals that went there
+  uint64_t* arrived;      // in the peer's memory
 };
 
 // Before the bytes of a message, on links as in the ring.
