@@ -48,6 +48,7 @@ class ChunkDecoder {
   }
 
  private:
+  static constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
   // So many bytes of a chunk are on their way from memory before they are read: one warp alone
   // never waits for a second tile, and all teams of a GPU together leave most of its cache alone.
   static constexpr uint32_t kBytesAhead = 32 << 10;
@@ -106,19 +107,16 @@ class ChunkDecoder {
     if (!reader.open(tile, bytes, n)) return false;
     const bool alone = !spread_blocks || reader.has_streams();
     if (alone && !mine) return true;
-    uint32_t faults = 0;
-    for (uint32_t block = alone ? 0 : team_.warp; block < reader.blocks();
-         block += alone ? 1 : Team::kWarps) {
-      const uint32_t at = first + block * static_cast<uint32_t>(kBlockValues);
-      if (reader.is_full(block)) {
-        Block<Cut::kBytes> values;
-        faults |= reader.template read<true>(block, values);
-        sink.template write<true>(at, static_cast<uint32_t>(kBlockValues), values);
-      } else {
-        Block<Cut::kBytes> values;
-        faults |= reader.template read<false>(block, values);
-        sink.template write<false>(at, reader.values_of(block), values);
-      }
+    const uint32_t step = kept(alone ? 1 : Team::kWarps), full = kept(reader.full_blocks());
+    uint32_t faults = 0, block = alone ? 0 : team_.warp;
+    Block<Cut::kBytes> values;
+    for (; block < full; block += step) {
+      faults |= reader.template read<true>(block, values);
+      sink.template write<true>(first + block * kCount, kCount, values);
+    }
+    if (block < reader.blocks()) {
+      faults |= reader.template read<false>(block, values);
+      sink.template write<false>(first + block * kCount, reader.values_of(block), values);
     }
     return faults == 0 && (!alone || reader.ends_well());
   }

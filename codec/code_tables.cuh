@@ -33,6 +33,11 @@ struct alignas(16) EncodeTables {
   uint32_t window_place[32];  // by lane: width << 4 | first bin; 0: none
   // By lane: what the window's planes and all sampled values outside of it cost << 8, place.
   uint32_t guess_key[32];
+  // The same for a block of 512; and for width 1 at the bin of the lane's number.
+  uint32_t search_key[32], single_key[32];
+  uint2 one[18];  // by bin: 1 in its nibble of 64 bits, for bins below 16
+  // By lane, in the order of halves: 1 for the bins that are inside of either.
+  uint4 window_weight[32], single_weight[32];
   // By table, for all tables beside each other: a lane prices one.
   uint32_t price[4][32];     // of bins, in the order of halves; of bin 15, what exponent zero costs
   uint32_t other_price[32];  // of what no bin holds
@@ -71,10 +76,25 @@ constexpr EncodeTables make_encode_tables() {
       for (int b = 0; b < 4; ++b)
         if (bin_in(w, b) - first < (1u << width) - 1) mask[w] |= 1u << (8 * b);
     made.window_mask[lane] = {mask[0], mask[1], mask[2], mask[3]};
+    uint32_t weight[2][4] = {};
+    for (int w = 0; w < 4; ++w)
+      for (int b = 0; b < 4; ++b) {
+        const uint32_t bin = bin_in(w, kHalvesOrder[b]);
+        if (bin - first < (1u << width) - 1) weight[0][w] |= 1u << (8 * b);
+        if (bin == lane && lane < kBins) weight[1][w] |= 1u << (8 * b);
+      }
+    made.window_weight[lane] = {weight[0][0], weight[0][1], weight[0][2], weight[0][3]};
+    made.single_weight[lane] = {weight[1][0], weight[1][1], weight[1][2], weight[1][3]};
+    constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
+    made.search_key[lane] =
+        width == 0 ? ~0u : (width * kCount / 8 + kCount) << 8 | width << 4 | first;
+    made.single_key[lane] = lane < kBins ? (kCount / 8 + kCount) << 8 | 1u << 4 | lane : ~0u;
     made.window_place[lane] = width == 0 ? 0 : width << 4 | first;
     made.guess_key[lane] =
         width == 0 ? ~0u : (width * kGuessedFrom / 8 + kGuessedFrom) << 8 | width << 4 | first;
   }
+  for (uint32_t bin = 0; bin < 16; ++bin)
+    made.one[bin] = {bin < 8 ? 1u << (4 * bin) : 0, bin < 8 ? 0 : 1u << (4 * (bin - 8))};
   const auto exponents = tables::make_tables();
   for (int t = 0; t < kExponentTables; ++t) {
     made.other_price[t] = prices[kPriced - 1][t];

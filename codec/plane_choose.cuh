@@ -73,7 +73,7 @@ struct LowChoice {
 
 __device__ __forceinline__ LowChoice choose_low_table(const EncodeTables& tables,
                                                       const uint32_t (&zeros)[kBlockRows]) {
-  const BinCounts counts = count_bins(zeros);
+  const BinCounts counts = count_bins(tables, zeros);
   uint32_t sixteens = 0;
 #pragma unroll
   for (int r = 0; r < kBlockRowsInt; ++r) sixteens += count_of(at_least(zeros[r], 16));

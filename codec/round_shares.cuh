@@ -8,26 +8,22 @@
 
 namespace strait::codec::gpu {
 
-// The same in all lanes, and kept, where compilers would rather make it again.
-__device__ __forceinline__ uint32_t kept(uint32_t value) {
-  return from_lane(value, 0);
-}
-template <class T>
-__device__ __forceinline__ T* kept(T* pointer) {
-  const auto bits = reinterpret_cast<uintptr_t>(pointer);
-  const uint64_t low = kept(static_cast<uint32_t>(bits));
-  return reinterpret_cast<T*>(low | uint64_t{kept(static_cast<uint32_t>(bits >> 32))} << 32);
-}
+// Bytes of planes and lists in one word: 16 blocks have at most 2^16 and 16 * 255 * 8 of them.
+inline constexpr uint32_t kListShift = 17, kPlaneMask = (1u << kListShift) - 1;
 
-// Of the blocks before this warp's, and of all. Two numbers of 16 bits to a word.
+// Of the blocks before this warp's, and of all.
 struct Shares {
-  uint32_t bytes_before = 0, bytes = 0;  // of planes, of lists << 16
-  uint32_t bits_before = 0, bits = 0;    // of this lane's streams: exponents, low halves << 16
+  __device__ __forceinline__ uint32_t planes_before() const { return bytes_before & kPlaneMask; }
+  __device__ __forceinline__ uint32_t planes() const { return bytes & kPlaneMask; }
+  __device__ __forceinline__ uint32_t lists_before() const { return bytes_before >> kListShift; }
+  __device__ __forceinline__ uint32_t lists() const { return bytes >> kListShift; }
+  uint32_t bytes_before = 0, bytes = 0;
+  uint32_t bits_before = 0, bits = 0;  // of this lane's streams: exponents, low halves << 16
 };
 
 template <int kWarps>
 struct SharesRoom {
-  static_assert(kWarps < 16, "sums of a round fit 16 bits");
+  static_assert(kWarps <= 16, "sums of a round fit their parts of a word");
   uint32_t bytes[2][kWarps];  // by parity of the round
   uint32_t bits[2][kWarps][kWarpLanes];
 };

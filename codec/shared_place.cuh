@@ -9,6 +9,19 @@
 
 namespace strait::codec::gpu {
 
+// The same object, which is in shared memory: functions that are not in line do not know it, and
+// would reach it in more instructions.
+template <class T>
+__device__ __forceinline__ T& in_shared(T& object) {
+#if defined(STRAIT_SIMT)
+  return object;
+#else
+  auto at = static_cast<uint32_t>(__cvta_generic_to_shared(&object));
+  asm("" : "+r"(at));  // or compilers take the two casts for none
+  return *static_cast<T*>(__cvta_shared_to_generic(at));
+#endif
+}
+
 #if defined(STRAIT_SIMT)
 
 class SharedPlace {

@@ -6,6 +6,17 @@
 
 namespace strait::codec::gpu {
 
+// The same in all lanes, and kept, where compilers would rather make it again.
+__device__ __forceinline__ uint32_t kept(uint32_t value) {
+  return from_lane(value, 0);
+}
+template <class T>
+__device__ __forceinline__ T* kept(T* pointer) {
+  const auto bits = reinterpret_cast<uintptr_t>(pointer);
+  const uint64_t low = kept(static_cast<uint32_t>(bits));
+  return reinterpret_cast<T*>(low | uint64_t{kept(static_cast<uint32_t>(bits >> 32))} << 32);
+}
+
 template <int kWarpCount>
 struct Team {
   static constexpr uint32_t kWarps = kWarpCount;

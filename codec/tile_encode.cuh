@@ -17,11 +17,11 @@
 
 namespace strait::codec::gpu {
 
-// Memory of one team, shared or global. Streams are zero before the first tile, and again after
-// each.
+// Memory of one team, global but where it says. Streams are zero before the first tile, and again
+// after each.
 struct Scratch {
   std::byte* lists = nullptr;     // list_room(), at a multiple of 16
-  uint32_t* exponents = nullptr;  // kExponentWords; null when the mode is fast
+  uint32_t* exponents = nullptr;  // kExponentWords, in shared memory; null when the mode is fast
   uint32_t* low = nullptr;        // kLowWords; null but for float in the dense mode
 };
 inline constexpr uint32_t kExponentWords = kWarpLanes * kExponentStride;
@@ -51,7 +51,7 @@ class TileEncoder {
       : encoder_(encoder),
         team_(team),
         shared_(shared),
-        scratch_(scratch),
+        scratch_(reached(scratch)),
         rounds_(team, shared.shares),
         mine_(encoder.tables, SharedPlace(shared.halves[team.warp] + 16 * device::lane_id())) {}
 
@@ -93,6 +93,11 @@ class TileEncoder {
   __device__ bool any() const { return any_; }
 
  private:
+  static __device__ __forceinline__ Scratch reached(Scratch scratch) {
+    if constexpr (Encoder::kDense) scratch.exponents = &in_shared(*scratch.exponents);
+    return scratch;
+  }
+
   static constexpr auto kCount = static_cast<uint32_t>(kBlockValues);
   static constexpr uint32_t kRoundsAhead = 2;
 
@@ -141,11 +146,11 @@ class TileEncoder {
     if constexpr (kHasUsual<Cut>) {
       typename Usual::Writer usual;
       if (usual.choose(encoder_.tables, mine_, values)) {
-        const Shares shares =
-            rounds_.share(usual.plane_bytes() | usual.list_bytes() << 16, usual.stream_bits());
+        const Shares shares = rounds_.share(usual.plane_bytes() | usual.list_bytes() << kListShift,
+                                            usual.stream_bits());
         if (!take(shares)) return;
         if (device::lane_id() == block) record_ = usual.record();
-        usual.put(mine_, values, tile_, used_ + (shares.bytes_before & 0xFFFF), list_of(shares));
+        usual.put(mine_, values, tile_, used_ + shares.planes_before(), list_of(shares));
         if constexpr (Encoder::kDense)
           usual.append(scratch_.exponents + device::lane_id() * kExponentStride,
                        position_ + (shares.bits_before & 0xFFFF));
@@ -174,7 +179,7 @@ class TileEncoder {
     BlockCode code;
     if (count != 0) choose_apart<kFull>(encoder_, values, count, code);
     const uint32_t bits = kFull && Encoder::kDense ? stream_bits_of(code) | code.low_bits << 16 : 0;
-    const Shares shares = rounds_.share(code.plane_bytes | code.list_bytes << 16, bits);
+    const Shares shares = rounds_.share(code.plane_bytes | code.list_bytes << kListShift, bits);
     if (!take(shares)) return;
     if (device::lane_id() == block) record_ = packed(code.record);
     if (count != 0) put_apart<kFull>(values, code, count, place_of(shares));
@@ -199,19 +204,18 @@ class TileEncoder {
 
   // Takes room for a round's blocks, or tells that there is none.
   __device__ __forceinline__ bool take(const Shares& shares) {
-    left_ -= static_cast<int32_t>((shares.bytes & 0xFFFF) + (shares.bytes >> 16));
+    left_ -= static_cast<int32_t>(shares.planes() + shares.lists());
     return left_ >= 0;
   }
   __device__ __forceinline__ BlockPlace place_of(const Shares& shares) const {
-    return {tile_ + (used_ + (shares.bytes_before & 0xFFFF)), list_of(shares),
-            shared_.halves[team_.warp]};
+    return {tile_ + (used_ + shares.planes_before()), list_of(shares), shared_.halves[team_.warp]};
   }
   __device__ __forceinline__ std::byte* list_of(const Shares& shares) const {
-    return lists_ + (list_used_ + (shares.bytes_before >> 16));
+    return lists_ + (list_used_ + shares.lists_before());
   }
   __device__ __forceinline__ void use(const Shares& shares) {
-    used_ += shares.bytes & 0xFFFF;
-    list_used_ += shares.bytes >> 16;
+    used_ += shares.planes();
+    list_used_ += shares.lists();
     position_ += shares.bits & 0xFFFF;
     low_position_ += shares.bits >> 16;
   }

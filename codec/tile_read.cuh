@@ -55,7 +55,7 @@ class TileReader {
   }
 
   __device__ uint32_t blocks() const { return blocks_; }
-  __device__ bool is_full(uint32_t block) const { return block < full_blocks_; }
+  __device__ uint32_t full_blocks() const { return full_blocks_; }
   __device__ bool has_streams() const { return has_exponents_ || has_low_; }
   __device__ uint32_t values_of(uint32_t block) const {
     const auto first = block * static_cast<uint32_t>(kBlockValues);

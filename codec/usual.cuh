@@ -92,6 +92,22 @@ class Escapes {
     }
   }
 
+  // The same in step, so that lanes may exchange: calls visit(number, place, whether this lane has
+  // an escape) until none has. Some lane has one.
+  template <class Visit>
+  __device__ __forceinline__ void each_in_step(Visit visit) const {
+    uint32_t end = end_, left = flags;
+#pragma unroll 1
+    do {
+      const bool has = left != 0;
+      const uint32_t value = 31 - static_cast<uint32_t>(__clz(static_cast<int>(left)));
+      const uint32_t row = 2 * value & 24;
+      left &= ~(1u << (value & 31));
+      end -= 1u << row;
+      visit(value, end >> row, has);
+    } while (__any_sync(kAllLanes, left != 0));
+  }
+
   uint32_t flags;  // of this lane
   uint32_t total;  // of the warp
 

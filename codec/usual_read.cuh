@@ -32,6 +32,9 @@ class UsualReader {
                                                          Block<Cut::kBytes>& values) {
     Parts parts;
     load_planes(mine, planes, parts);
+    // With the planes, and not when it is needed.
+    uint32_t early = 0;
+    if (device::lane_id() < list_bytes) early = static_cast<uint32_t>(list[device::lane_id()]);
     const std::byte* const at = bits_of(mine, planes) + Cut::kBits * kPlaneBytes;
     uint32_t codes[2];
     scatter_planes(mine, load(at, mine.plane < width), codes[0], codes[1]);
@@ -42,7 +45,7 @@ class UsualReader {
     if (__any_sync(kAllLanes, escapes.flags != 0)) {
       escapes.rank();
       fault ^= escapes.total;
-      if (fault == 0) put_escapes(escapes, room, top, list, below);
+      if (fault == 0) put_escapes(escapes, room, top, list, early, below);
     }
     join(parts, below, top, values);
     return fault;
@@ -102,15 +105,25 @@ class UsualReader {
                      parts.extra[1]);
   }
 
-  // Puts the list's exponents where the escapes are, as what they are below the top.
+  // Puts the list's exponents where the escapes are, as what they are below the top; each lane has
+  // one of the first.
   static __device__ __forceinline__ void put_escapes(const Escapes& escapes, SharedPlace room,
                                                      uint32_t top, const std::byte* list,
+                                                     uint32_t early,
                                                      uint32_t (&below)[kBlockRows]) {
-    if (escapes.flags == 0) return;
     room.put_words(below);
-    escapes.each([&](uint32_t value, uint32_t at) {
-      room.put_byte(value, (top - static_cast<uint32_t>(list[at])) & kExponentMask);
-    });
+    const auto put = [&](uint32_t value, uint32_t exponent) {
+      const uint32_t of = top - exponent;
+      room.put_byte(value, kExponentMask == 255 ? of : of & kExponentMask);
+    };
+    if (escapes.total <= kWarpLanes)
+      escapes.each_in_step([&](uint32_t value, uint32_t at, bool has) {
+        const uint32_t exponent = from_lane(early, at & 31);
+        if (has) put(value, exponent);
+      });
+    else
+      escapes.each(
+          [&](uint32_t value, uint32_t at) { put(value, static_cast<uint32_t>(list[at])); });
     room.words(below);
   }
 

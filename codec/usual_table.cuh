@@ -38,13 +38,13 @@ class UsualTableWriter {
     // Zeros would be among the bins.
     if (top < kBins || top > 255) return false;
     take_from(top, 16, below, rows);
-    const BinCounts counts = count_bins<true>(rows);
+    const BinCounts counts = count_bins<true>(tables, rows);
     const WindowLane mine(tables);
     const Inside inside(mine, counts);
     if (inside.all < kCount - kCount / 4) return false;
     if (inside.all < kCount && has_zeros(below)) return false;
     // Wide and narrow windows are looked at once more there; a constant is one.
-    const uint32_t window_bytes = narrow_key(mine, inside, Cut::kExponentBits, kCount) >> 8;
+    const uint32_t window_bytes = narrow_key(tables, inside, Cut::kExponentBits) >> 8;
     if (window_bytes <= kPlaneBytes || window_bytes > 5 * kPlaneBytes) return false;
     if (window_bytes > Cut::kExponentBits * kPlaneBytes) return false;
     const TableChoice choice = cheapest_table(tables, counts, 0, kCount - inside.all);

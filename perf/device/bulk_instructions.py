@@ -23,6 +23,7 @@ ENCODE, DECODE = "codec/strait_codec_images/encode", "codec/strait_codec_images/
 PLAIN = "src/exec/exec_kernels/collectives"
 WARP_SUMS, WARP_MIN = (r"REDUX\.SUM", 7), (r"REDUX\.MIN", 1)
 SCAN, PLANES, ESCAPES = (r"SHFL\.UP", 5), (r"SHFL\.BFLY", 3), ("FLO", 1)
+OF_LIST = (r"SHFL\.IDX", 5)  # what a lane of the block knows, and a byte of its list
 # A block's rows, of one, two and four bytes a value.
 ROWS = {1: r"\b%s?\.E (?!\.)", 2: r"\b%s?\.E\.64 ", 4: r"\b%s?\.E\.128 "}
 
@@ -53,20 +54,20 @@ LOOPS = (
     ("decode fast", DECODE, "strait_decode_bfloat16", 0,
      [rows("STG", 2), PLANES, words("LDG", 6)]),
     ("decode fast, escapes", DECODE, "strait_decode_bfloat16", 0,
-     [rows("STG", 2), SCAN, PLANES, words("LDG", 6), ESCAPES]),
+     [rows("STG", 2), SCAN, PLANES, words("LDG", 6), ESCAPES, OF_LIST]),
     ("encode dense", ENCODE, "strait_encode_dense_bfloat16", 0,
-     [rows("LDG", 2), (r"REDUX\.SUM", 11), (r"REDUX\.MIN", 2), (r"LDS\.64", 16), ("ATOM", 2),
+     [rows("LDG", 2), (r"REDUX\.SUM", 11), (r"REDUX\.MIN", 2), (r"LDS\.64", 32), ("ATOM", 2),
       words("STG", 4), ("BAR", 1)]),
     ("decode dense", DECODE, "strait_decode_bfloat16", 0,
      [rows("STG", 2), (r"LDS\.U8", 16), words("LDG", 4)]),
     ("encode fast, escapes, float", ENCODE, "strait_encode_fast_float", 0,
      encode(4, PLANES, words("STG", 14), ESCAPES)),
     ("decode fast, escapes, float", DECODE, "strait_decode_float", 0,
-     [rows("STG", 4), SCAN, PLANES, words("LDG", 14), ESCAPES]),
+     [rows("STG", 4), SCAN, PLANES, words("LDG", 14), ESCAPES, OF_LIST]),
     ("encode fast, escapes, f8e4m3", ENCODE, "strait_encode_fast_f8e4m3", 0,
      encode(1, (r"SHFL\.BFLY", 6), words("STG", 4), ESCAPES)),
     ("decode fast, escapes, f8e4m3", DECODE, "strait_decode_f8e4m3", 0,
-     [rows("STG", 1), SCAN, (r"SHFL\.BFLY", 6), words("LDG", 4), ESCAPES]),
+     [rows("STG", 1), SCAN, (r"SHFL\.BFLY", 6), words("LDG", 4), ESCAPES, OF_LIST]),
     ("sum of floats", PLAIN, "strait_float", 4, sums(4)),
     ("sum of bfloat16", PLAIN, "strait_bfloat16", 2, sums(2)),
     ("copy", PLAIN, "strait_float", 8,

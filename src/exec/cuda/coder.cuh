@@ -34,8 +34,10 @@ using CoderTeam = codec::gpu::Team<kCodedThreads / 32>;
 struct CoderShared {
   codec::gpu::EncodeTables encode_tables;
   codec::gpu::DecodeTables decode_tables;
-  codec::gpu::EncodeShared<CoderTeam::kWarps> encode;
-  codec::gpu::DecodeShared<CoderTeam::kWarps> decode;
+  union {  // what the warps tell each other, of one chunk at a time
+    codec::gpu::EncodeShared<CoderTeam::kWarps> encode;
+    codec::gpu::DecodeShared<CoderTeam::kWarps> decode;
+  };
 };
 
 // What does not depend on the type. The staging of a lane that encodes: values that leave, then the
@@ -83,8 +85,8 @@ class ChunkCoder {
   __device__ uint32_t decode_as(const unsigned char* chunk, uint64_t bytes, uint64_t count,
                                 const Sink& sink) const {
     using Cut = codec::gpu::Cut<kType>;
-    const codec::gpu::ChunkDecoder<Cut, CoderTeam> decoder(shared_.decode_tables, team_,
-                                                           shared_.decode);
+    const codec::gpu::ChunkDecoder<Cut, CoderTeam> decoder(
+        codec::gpu::in_shared(shared_.decode_tables), team_, shared_.decode);
     const codec::gpu::ChunkForm form = {kType, codec::Mode::kDense, false,
                                         static_cast<uint32_t>(count), Cut::kBytes};
     return static_cast<uint32_t>(decoder.decode(reinterpret_cast<const std::byte*>(chunk),
@@ -123,7 +125,7 @@ class ChunkCoder {
                                                           uint64_t count, unsigned char* chunk,
                                                           DeviceCoding coding) {
     using Cut = codec::gpu::Cut<kType>;
-    const Encoder encoder = {shared_.encode_tables};
+    const Encoder encoder = {codec::gpu::in_shared(shared_.encode_tables)};
     codec::gpu::ChunkEncoder<Cut, CoderTeam, Encoder> chunk_encoder(encoder, team_, shared_.encode,
                                                                     scratch_);
     const codec::gpu::ChunkForm form = {kType, static_cast<codec::Mode>(coding.mode),

@@ -58,7 +58,7 @@ inline constexpr uint64_t kFlaggedStride = 2 * (kFlaggedBytesMax + 8);
 inline constexpr uint32_t kBlockThreadsMax = 640;
 
 // Threads of a block whose kernel codes.
-inline constexpr uint32_t kCodedThreads = 384;
+inline constexpr uint32_t kCodedThreads = 512;
 // Dynamic shared memory: messages of the low-latency protocol, in and out; then the coder's.
 inline constexpr uint32_t kLaneSharedBytes = 2 * kFlaggedBytesMax;
 inline constexpr uint32_t kCodedSharedBytes = kLaneSharedBytes + 32 * 129 * 4;
