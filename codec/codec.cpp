@@ -164,6 +164,17 @@ size_t wrap_raw(DataType type, size_t count, std::span<std::byte> out, const Opt
   return kChunkOverhead + payload;
 }
 
+std::array<std::byte, kChunkOverhead> raw_header(DataType type, size_t count) {
+  std::array<std::byte, kChunkOverhead> bytes{};
+  write_header({.mode = Mode::kRaw,
+                .payload_checked = false,
+                .type = type,
+                .count = static_cast<uint32_t>(count),
+                .payload_bytes = static_cast<uint32_t>(count * size_of(type))},
+               bytes);
+  return bytes;
+}
+
 Result<ChunkInfo> inspect(std::span<const std::byte> chunk) {
   Header header;
   if (const char* wrong = read_header(chunk, header))

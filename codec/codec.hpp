@@ -4,6 +4,7 @@
 // so a chunk is never more than kChunkOverhead bytes longer than its values.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,6 +32,10 @@ size_t encode(DataType type, const void* values, size_t count, std::span<std::by
 // Of values that lie at out + kChunkOverhead already: makes them a raw chunk where they are.
 // Returns its bytes.
 size_t wrap_raw(DataType type, size_t count, std::span<std::byte> out, const Options& options);
+
+// The first kChunkOverhead bytes of the raw chunk of so many values, which follow elsewhere. The
+// payload is not checked.
+std::array<std::byte, kChunkOverhead> raw_header(DataType type, size_t count);
 
 struct ChunkInfo {
   Mode mode = Mode::kRaw;

@@ -13,6 +13,7 @@
 // free, message there, failure), the link rings the doorbell of its LinkSpec.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,15 +29,24 @@ struct LinkRate {
   bool known = false;           // false: it carries at least so much
 };
 
+// The first bytes of a message that is filled on a GPU, where the processor writes nothing. Set
+// before commit(), they travel in place of what the slot holds there.
+struct SlotHead {
+  std::array<std::byte, 16> bytes{};
+  bool used = false;
+};
+
 // Where the slots of one end lie, for a device that fills or empties them itself: the slot of
 // message i of n at first + i % n * stride.
 struct SlotPlaces {
-  std::shared_ptr<const void> owner;  // keeps the memory
+  std::shared_ptr<const void> owner;  // keeps the memory, and the heads
   std::span<std::byte> memory;        // whole pages that hold nothing else; empty: no fixed places
   std::byte* first = nullptr;
   size_t stride = 0;
   uint32_t slots = 0;
-  uint64_t next = 0;  // the message whose slot is taken, or read, next
+  uint64_t next = 0;          // the message whose slot is taken, or read, next
+  bool on_gpu = false;        // in a GPU's memory: the processor neither reads nor writes any slot
+  SlotHead* heads = nullptr;  // of a sender's slots on a GPU: head i % n
 };
 
 class SendLink {

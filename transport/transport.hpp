@@ -19,6 +19,7 @@
 #include "base/doorbell.hpp"
 #include "base/shared_memory.hpp"
 #include "base/status.hpp"
+#include "transport/device_slots.hpp"
 #include "transport/link.hpp"
 
 namespace strait {
@@ -30,6 +31,7 @@ struct LinkSpec {
   int lane = 0;
   uint32_t slots = 1;
   size_t slot_bytes = 0;
+  bool on_gpu = false;  // each end's own wish: slots in its GPU's memory, where that can be
 
   bool operator==(const LinkSpec&) const = default;
 };
@@ -42,6 +44,7 @@ struct TransportContext {
   Config config;
   Doorbell* doorbell = nullptr;  // of this rank: rung by its links; outlives the transport
   int doorbell_fd = -1;          // memory behind the doorbell (memfd), for processes of this host
+  std::shared_ptr<DeviceSlotSource> device_slots{};  // of a rank on a GPU; null: no NIC reaches it
 };
 
 // Rough figures for choosing between transports that reach the same peer.

@@ -34,7 +34,8 @@ Communicator::Communicator(Parts parts)
                    {.slots = static_cast<uint32_t>(parts_.config.slots),
                     .slot_bytes = static_cast<size_t>(parts_.config.slot_bytes),
                     .first_lane = parts_.band * kLanesPerBand,
-                    .lends_from = lends_from(parts_.config.zero_copy)}),
+                    .lends_from = lends_from(parts_.config.zero_copy),
+                    .on_gpu = parts_.engine != nullptr}),
       codec_(codec_options(parts_.config)) {
   if (!parts_.engine) return;
   gpu_ = std::make_unique<GpuSide>(std::move(parts_.engine), parts_.rank, rank_count(),

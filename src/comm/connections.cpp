@@ -60,7 +60,8 @@ LinkSpec Connections::spec(const Plan& plan, int source, int destination, int la
           .destination = destination,
           .lane = shape_.first_lane + lane,
           .slots = std::max(shape_.slots, kSlotsMin),
-          .slot_bytes = shape_.slot_bytes + codec::kChunkOverhead};
+          .slot_bytes = shape_.slot_bytes + codec::kChunkOverhead,
+          .on_gpu = shape_.on_gpu};
 }
 
 Status Connections::open_sender(const Demand& demand, const Key& key, Deadline deadline) {
@@ -74,7 +75,7 @@ Status Connections::open_sender(const Demand& demand, const Key& key, Deadline d
   sender->link = std::move(*link);
   sender->port.link = sender->link.get();
   if (const auto slot = sender->link->send_slot(); !slot.empty()) {
-    slot.front() = std::byte{0};
+    if (!sender->link->places().on_gpu) slot.front() = std::byte{0};
     sender->link->commit(1, demand.tag);
   }
   sender->port.rank = rank_;

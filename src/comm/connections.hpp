@@ -40,6 +40,7 @@ class Connections {
     size_t slot_bytes;   // largest piece of plain bytes; coded chunks get their overhead on top
     int first_lane = 0;  // of this communicator among those that share the transports
     size_t lends_from = SIZE_MAX;  // bytes of a message
+    bool on_gpu = false;           // kernels fill and empty the slots
   };
 
   Connections(int rank, std::vector<PeerRoute> routes, Shape shape);

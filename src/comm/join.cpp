@@ -12,6 +12,7 @@
 #include "base/fd_exchange.hpp"
 #include "base/log.hpp"
 #include "comm/bootstrap_levels.hpp"
+#include "comm/gpu_slots.hpp"
 #include "comm/member.hpp"
 #include "comm/peer_trial.hpp"
 #include "comm/version.hpp"
@@ -81,7 +82,11 @@ class Joiner {
                   SharedMemory::create("doorbell", sizeof(DoorbellWord)));
     auto* word = new (station_->doorbell_memory.data()) DoorbellWord;
     station_->doorbell = std::make_unique<Doorbell>(word);
-    STRAIT_ASSIGN(station_->transports, open_transports(context()));
+    TransportContext terms = context();
+    if (terms_.device.gpu) {
+      STRAIT_ASSIGN(terms.device_slots, gpu_slots(terms_.device.ordinal, config_));
+    }
+    STRAIT_ASSIGN(station_->transports, open_transports(terms));
     return Status();
   }
 
@@ -92,7 +97,8 @@ class Joiner {
             .secret = {secret.begin(), secret.end()},
             .config = config_,
             .doorbell = station_->doorbell.get(),
-            .doorbell_fd = station_->doorbell_memory.fd()};
+            .doorbell_fd = station_->doorbell_memory.fd(),
+            .device_slots = nullptr};
   }
 
   Status exchange_members() {

@@ -44,6 +44,12 @@ uint32_t tag_of(const Request& request, uint64_t call) {
          (static_cast<uint32_t>(call) & kCallMask) << kCallShift | hash_of(request) << kHashShift;
 }
 
+std::optional<DataType> type_in_tag(uint32_t tag) {
+  const uint32_t type = tag >> kTypeShift & 15;
+  if ((tag & 15) == kPointToPoint || type >= kDataTypeCount) return std::nullopt;
+  return static_cast<DataType>(type);
+}
+
 std::string describe_tag(uint32_t tag) {
   const uint32_t collective = tag & 15;
   if (collective == kPointToPoint) {

@@ -101,6 +101,16 @@ TEST_P(RoundTrip, ValuesWrappedWhereTheyLieAreARawChunk) {
     }
 }
 
+TEST_P(RoundTrip, AHeaderAloneBeginsARawChunk) {
+  for (const Sample& sample : samples(GetParam(), 513)) {
+    const size_t count = sample.bytes.size() / size_of(GetParam());
+    const auto header = raw_header(GetParam(), count);
+    std::vector<std::byte> chunk = encoded(GetParam(), sample.bytes.data(), count, {Mode::kRaw});
+    chunk.resize(header.size());
+    EXPECT_TRUE(std::equal(header.begin(), header.end(), chunk.begin(), chunk.end()));
+  }
+}
+
 TEST_P(RoundTrip, UnalignedValuesAndChunks) {
   const DataType type = GetParam();
   const size_t count = 2000;

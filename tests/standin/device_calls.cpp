@@ -34,6 +34,8 @@ int answer(DeviceAttribute attribute) {
       return settings.vmm && settings.descriptors ? 1 : 0;
     case kFabricHandles:
       return settings.vmm && settings.fabric.there ? 1 : 0;
+    case kGpuDirectRdma:
+      return settings.rdma ? 1 : 0;
     default:
       return 0;
   }

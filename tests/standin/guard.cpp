@@ -33,6 +33,13 @@ void Guard::remove(void* address) {
   ranges_.erase(address);
 }
 
+void Guard::open(const void* within) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [address, bytes] : ranges_)
+    if (within >= address && within < static_cast<char*>(address) + bytes)
+      protect(address, bytes, kOpen);
+}
+
 void Guard::protect_all(int rights) {
   for (const auto& [address, bytes] : ranges_) protect(address, bytes, rights);
 }

@@ -15,6 +15,8 @@ class Guard {
   explicit Guard(bool on) : on_(on) {}
   void add(void* address, size_t bytes);
   void remove(void* address);
+  // Until something has run on a device: a NIC's driver takes hold of the pages by their address.
+  void open(const void* within);
 
   // While it lives, something runs on a device.
   class Running {

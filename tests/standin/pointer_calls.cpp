@@ -1,4 +1,5 @@
 // What a pointer is.
+#include "standin/guard.hpp"
 #include "standin/machine.hpp"
 
 namespace strait::standin {
@@ -94,6 +95,9 @@ int cuPointerSetAttribute(const void* value, PointerAttribute attribute, DeviceP
   unsigned on = 0;
   std::memcpy(&on, value, sizeof on);
   range->sync_memops = on != 0;
+  // Whoever asks for that is about to register the memory with a NIC.
+  if (range->sync_memops && machine().settings.rdma)
+    guard().open(reinterpret_cast<const void*>(pointer));
   return kSuccess;
 }
 

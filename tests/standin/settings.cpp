@@ -62,6 +62,7 @@ Settings Settings::from_environment() {
   settings.vmm = number_of("VMM", 1) != 0;
   settings.descriptors = number_of("FD", 1) != 0;
   settings.imex = number_of("IMEX", 1) != 0;
+  settings.rdma = number_of("RDMA", 0) != 0;
   settings.guard = number_of("GUARD", 0) != 0;
   settings.kernel_ms = number_of("KERNEL_MS", settings.kernel_ms);
   settings.fabric = parse_fabric(text_of("FABRIC"));

@@ -9,6 +9,7 @@
 //   STRAIT_STANDIN_FD=1               0: no memory is shared by file descriptor
 //   STRAIT_STANDIN_FABRIC=ab12/7/3    NVLink domain: cluster, clique, state (3 when left out)
 //   STRAIT_STANDIN_IMEX=1             0: no IMEX channel, so fabric handles are refused
+//   STRAIT_STANDIN_RDMA=0             1: NICs may reach device memory, which is ordinary memory
 //   STRAIT_STANDIN_KERNEL_MS=60000    a kernel that runs longer has hung and fails
 //   STRAIT_STANDIN_GUARD=0            1: the host cannot use device memory, see guard.hpp
 //   STRAIT_STANDIN_FAIL=cuMemCreate:3=2,kernel:1=700    see faults.hpp
@@ -37,6 +38,7 @@ struct Settings {
   bool vmm = true;
   bool descriptors = true;
   bool imex = true;
+  bool rdma = false;
   bool guard = false;
   int64_t kernel_ms = 60'000;
   Fabric fabric;

@@ -157,6 +157,19 @@ TEST_F(RdmaHost, TheNearestPortsAreUsed) {
       << "equally far";
 }
 
+TEST(RdmaDistance, IsToldByTheBridgesBetween) {
+  const std::string nic = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0";
+  EXPECT_EQ(distance(nic, "/sys/devices/pci0000:00/0000:00:01.0/0000:02:00.0"),
+            Distance::kSameBridge);
+  EXPECT_EQ(distance(nic, "/sys/devices/pci0000:00/0000:00:03.0/0000:02:00.0"),
+            Distance::kSameRoot);
+  EXPECT_EQ(distance(nic, "/sys/devices/pci0000:80/0000:80:01.0"), Distance::kFar);
+  EXPECT_EQ(distance(nic, ""), Distance::kSameBridge);
+  EXPECT_EQ(distance_of("SYS"), Distance::kFar);
+  EXPECT_EQ(distance_of("PHB"), Distance::kSameRoot);
+  EXPECT_EQ(distance_of("PIX"), Distance::kSameBridge);
+}
+
 Gid gid(GidKind kind, uint8_t last) {
   Gid result{.kind = kind};
   result.bytes[15] = last;

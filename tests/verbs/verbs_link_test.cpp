@@ -148,7 +148,7 @@ class FalseReceiver final : private verbs::CompletionListener {
                                        .packets = {.timeout = 12},
                                        .sends = 4,
                                        .receives = 4,
-                                       .written_to = true},
+                                       .access = IBV_ACCESS_REMOTE_WRITE},
                                       this);
     ASSERT_TRUE(queue.ok()) << queue.status().message();
     ASSERT_TRUE(queue->start(sender).ok());

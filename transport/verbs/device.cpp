@@ -114,7 +114,7 @@ void Device::on_event() {
     calls_.ack_async_event(&event);
     if (type == IBV_EVENT_DEVICE_FATAL) dead_.store(true, std::memory_order_relaxed);
     if (type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_DEVICE_FATAL)
-      log_info("RDMA device {}: {}", name_,
+      log_info(LogPart::kInit | LogPart::kNet, "RDMA device {}: {}", name_,
                type == IBV_EVENT_PORT_ERR ? fmt::format("port {} went down", port) : "it failed");
   }
 }

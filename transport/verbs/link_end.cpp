@@ -13,13 +13,23 @@ constexpr size_t kCompletionsAtOnce = 16;
 
 }  // namespace
 
-Status LinkEnd::make_queue(uint32_t sends, uint32_t receives, bool written_to) {
+Status LinkEnd::make_queue(uint32_t sends, uint32_t receives, int access) {
   Queue::Terms terms = terms_.queue;
   terms.sends = sends;
   terms.receives = receives;
-  terms.written_to = written_to;
+  terms.access = access;
   STRAIT_ASSIGN(Queue queue, Queue::create(terms, this));
   queue_.emplace(std::move(queue));
+  return Status();
+}
+
+Status LinkEnd::make_flush_queue() {
+  Queue::Terms terms = terms_.queue;
+  terms.sends = terms.receives = 1;
+  terms.access = IBV_ACCESS_REMOTE_READ;
+  STRAIT_ASSIGN(Queue queue, Queue::create(terms, this));
+  STRAIT_TRY(queue.start(queue.side()));
+  flush_queue_.emplace(std::move(queue));
   return Status();
 }
 
@@ -36,6 +46,7 @@ void LinkEnd::stop(const net::FrameHeader* farewell) {
     if (farewell != nullptr && !failure_.failed()) send_frame(stream_, *farewell, {});
     stream_.discard();
   }
+  flush_queue_.reset();
   queue_.reset();  // waits for a call of on_completions() to be over: not under the mutex
 }
 
@@ -60,10 +71,15 @@ Status LinkEnd::start_queue(const Side& remote) {
 }
 
 void LinkEnd::drain() {
+  drain(*queue_);
+  if (flush_queue_) drain(*flush_queue_);
+}
+
+void LinkEnd::drain(Queue& queue) {
   std::array<ibv_wc, kCompletionsAtOnce> completions;
   int count = 0;
   do {
-    count = queue_->poll(completions);
+    count = queue.poll(completions);
     if (count < 0) return fail_post("polling for completions", EIO);
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = completions[static_cast<size_t>(i)];

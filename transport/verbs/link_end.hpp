@@ -21,7 +21,10 @@ namespace strait::verbs {
 struct LinkTerms {
   LinkSpec spec;
   int peer = 0;
-  Queue::Terms queue;  // sends, receives and written_to are the end's own
+  Queue::Terms queue;  // sends, receives and access are the end's own
+  // Where the GPU's memory for slots is, if links want it and NICs read or write it; or null.
+  DeviceSlotSource* slots_to_read = nullptr;
+  DeviceSlotSource* slots_to_write = nullptr;
   std::shared_ptr<Reactor> reactor;
   Doorbell* doorbell = nullptr;
 };
@@ -43,7 +46,9 @@ class LinkEnd : private CompletionListener {
   explicit LinkEnd(const LinkTerms& terms) : terms_(terms), spec_(terms.spec) {}
   ~LinkEnd() = default;  // of an end that has called stop()
 
-  Status make_queue(uint32_t sends, uint32_t receives, bool written_to);
+  Status make_queue(uint32_t sends, uint32_t receives, int access);
+  // One that is its own other end, whose reads push along what was written here.
+  Status make_flush_queue();
   // Begins to listen to the stream.
   Status listen(net::Stream stream, const net::Address& remote);
   // Stops everything that runs by itself. The frame is the last that the peer gets.
@@ -69,7 +74,7 @@ class LinkEnd : private CompletionListener {
   // What came before the arming would ring nobody.
   void drain_armed() {
     if (armed_) return;
-    armed_ = queue_->arm();
+    armed_ = queue_->arm() && (!flush_queue_ || flush_queue_->arm());
     drain();
   }
   Status start_queue(const Side& remote);
@@ -82,12 +87,14 @@ class LinkEnd : private CompletionListener {
   net::LinkFailure failure_;
   std::mutex mutex_;
   std::optional<Queue> queue_;
+  std::optional<Queue> flush_queue_;
   net::Stream stream_;
   std::string remote_;  // for people
 
  private:
   void on_completions() override;
   void on_stream();
+  void drain(Queue& queue);
   Path path() const;
 
   FrameBuffer frames_;

@@ -10,16 +10,18 @@ std::string OwnPorts::text() const {
   return text;
 }
 
-Result<OwnPorts> open_ports(const Config& config) {
+Result<OwnPorts> open_ports(const Config& config, const DeviceSlotSource* gpu) {
   if (config.ib_disable != 0)
     return error(Code::kInvalidUsage, "RDMA is turned off by STRAIT_IB_DISABLE (NCCL_IB_DISABLE)");
   const PortWishes wishes{.names = config.ib_hca,
                           .gid_index = static_cast<int>(config.ib_gid_index),
                           .family = config.ib_addr_family,
                           .roce_version = static_cast<int>(config.ib_roce_version),
-                          .near = {}};
+                          .near = gpu != nullptr ? gpu->place() : ""};
   STRAIT_ASSIGN(std::vector<Port> chosen, choose_ports(read_ports(), wishes));
   OwnPorts own;
+  own.reach_gpu = gpu != nullptr &&
+                  distance(chosen.front().place, wishes.near) <= distance_of(config.gdr_level);
   Status refusal;
   for (Port& port : chosen) {
     const auto device = Device::open(port.device);

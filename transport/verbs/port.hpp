@@ -58,4 +58,10 @@ struct PortWishes {
 // what there is and why it is of no use.
 Result<std::vector<Port>> choose_ports(const std::vector<Port>& ports, const PortWishes& wishes);
 
+// How far a port and a GPU lie from each other, from their places in /sys/devices. NCCL's names of
+// some distances stand in the setting NET_GDR_LEVEL.
+enum class Distance { kSameBridge, kSameRoot, kFar };
+Distance distance(const std::string& a, const std::string& b);  // kSameBridge where one is unknown
+Distance distance_of(const std::string& level);                 // the most that it allows
+
 }  // namespace strait::verbs

@@ -79,6 +79,24 @@ Status none_of(const std::vector<Port>& ports, const std::string& reasons,
 
 }  // namespace
 
+Distance distance(const std::string& a, const std::string& b) {
+  constexpr size_t kRoot = 4;  // "", "sys", "devices", "pci0000:00"
+  const size_t depth = shared_depth(a, b);
+  if (a.empty() || b.empty() || depth > kRoot) return Distance::kSameBridge;
+  return depth == kRoot ? Distance::kSameRoot : Distance::kFar;
+}
+
+Distance distance_of(const std::string& level) {
+#if defined(__aarch64__)
+  constexpr Distance kAuto = Distance::kFar;  // a Grace's GPU has a root of its own, and is near
+#else
+  constexpr Distance kAuto = Distance::kSameRoot;
+#endif
+  if (level == "auto") return kAuto;
+  if (level == "SYS") return Distance::kFar;
+  return level == "PHB" ? Distance::kSameRoot : Distance::kSameBridge;
+}
+
 std::string_view name_of(GidKind kind) {
   constexpr std::array<std::string_view, kGidKinds> kNames = {
       "RoCE v2 over IPv4", "RoCE v2 over IPv6", "RoCE v2 over link-local IPv6", "RoCE v1",

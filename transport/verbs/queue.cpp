@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -33,6 +34,12 @@ ibv_ah_attr way_to(const Side& remote, const Queue::Terms& terms) {
   way.grh.hop_limit = kHopsMax;
   way.grh.traffic_class = terms.packets.traffic_class;
   return way;
+}
+
+ibv_sge entry_of(const Queue::Piece& piece) {
+  return {.addr = reinterpret_cast<uint64_t>(piece.bytes.data()),
+          .length = static_cast<uint32_t>(piece.bytes.size()),
+          .lkey = piece.key};
 }
 
 }  // namespace
@@ -66,7 +73,8 @@ Status Queue::create_objects(CompletionListener* listener) {
   wish.send_cq = wish.recv_cq = completions_.get();
   wish.cap.max_send_wr = terms_.sends;
   wish.cap.max_recv_wr = terms_.receives;
-  wish.cap.max_send_sge = wish.cap.max_recv_sge = 1;
+  wish.cap.max_send_sge = kPiecesMax;
+  wish.cap.max_recv_sge = 1;
   wish.qp_type = IBV_QPT_RC;
   pair_ = own(calls.create_qp(device.domain(), &wish), calls.destroy_qp);
   return pair_ ? Status() : verbs_error(device.name() + " gives no queue pair", errno);
@@ -85,7 +93,7 @@ Status Queue::initialize() {
   to.qp_state = IBV_QPS_INIT;
   to.pkey_index = terms_.packets.key_index;
   to.port_num = static_cast<uint8_t>(terms_.port_number);
-  to.qp_access_flags = terms_.written_to ? IBV_ACCESS_REMOTE_WRITE : 0;
+  to.qp_access_flags = static_cast<unsigned>(terms_.access);
   return modify(to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
                 "preparing a connection (STRAIT_IB_PKEY)");
 }
@@ -126,20 +134,32 @@ Status Queue::make_ready_to_send() {
                 "starting a connection (STRAIT_IB_TIMEOUT, STRAIT_IB_RETRY_CNT)");
 }
 
-int Queue::write(std::span<const std::byte> bytes, uint32_t local_key, const Place& to,
-                 uint32_t tag) {
-  ibv_sge piece{.addr = reinterpret_cast<uint64_t>(bytes.data()),
-                .length = static_cast<uint32_t>(bytes.size()),
-                .lkey = local_key};
+int Queue::write(std::span<const Piece> pieces, const Place& to, uint32_t tag) {
+  std::array<ibv_sge, kPiecesMax> list{};
+  for (size_t i = 0; i < pieces.size(); ++i) list[i] = entry_of(pieces[i]);
   ibv_send_wr work{};
   work.wr_id = static_cast<uint64_t>(Work::kWrite);
-  work.sg_list = &piece;
-  work.num_sge = 1;
+  work.sg_list = list.data();
+  work.num_sge = static_cast<int>(pieces.size());
   work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   work.send_flags = IBV_SEND_SIGNALED;
   work.imm_data = htonl(tag);
   work.wr.rdma.remote_addr = to.address;
   work.wr.rdma.rkey = to.key;
+  ibv_send_wr* refused = nullptr;
+  return ibv_post_send(pair_.get(), &work, &refused);
+}
+
+int Queue::read(const Piece& into, const Place& from) {
+  ibv_sge entry = entry_of(into);
+  ibv_send_wr work{};
+  work.wr_id = static_cast<uint64_t>(Work::kRead);
+  work.sg_list = &entry;
+  work.num_sge = 1;
+  work.opcode = IBV_WR_RDMA_READ;
+  work.send_flags = IBV_SEND_SIGNALED;
+  work.wr.rdma.remote_addr = from.address;
+  work.wr.rdma.rkey = from.key;
   ibv_send_wr* refused = nullptr;
   return ibv_post_send(pair_.get(), &work, &refused);
 }

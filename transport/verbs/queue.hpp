@@ -32,7 +32,8 @@ struct Side {
 };
 
 // What a completion is of.
-enum class Work : uint64_t { kReceive = 1, kWrite = 2, kWord = 3 };
+enum class Work : uint64_t { kReceive = 1, kWrite = 2, kWord = 3, kRead = 4 };
+inline constexpr size_t kPiecesMax = 2;
 
 class Queue {
  public:
@@ -42,9 +43,9 @@ class Queue {
     int port_number = 1;
     Gid gid;
     PacketTerms packets;
-    uint32_t sends = 1;       // at once
-    uint32_t receives = 1;    // that may come before they are polled
-    bool written_to = false;  // the other end writes into memory here
+    uint32_t sends = 1;     // at once
+    uint32_t receives = 1;  // that may come before they are polled
+    int access = 0;         // IBV_ACCESS_REMOTE_*: of the other end, to memory here
   };
   // Receives are posted.
   static Result<Queue> create(const Terms& terms, CompletionListener* listener);
@@ -58,8 +59,14 @@ class Queue {
     uint64_t address = 0;
     uint32_t key = 0;
   };
-  // 0, or an errno.
-  int write(std::span<const std::byte> bytes, uint32_t local_key, const Place& to, uint32_t tag);
+  struct Piece {
+    std::span<const std::byte> bytes;
+    uint32_t key = 0;  // local
+  };
+  // 0, or an errno. The pieces arrive as one.
+  int write(std::span<const Piece> pieces, const Place& to, uint32_t tag);
+  // From the other end, into memory here.
+  int read(const Piece& into, const Place& from);
   int send_word(uint32_t word, bool signaled);
   int receive_again();
 

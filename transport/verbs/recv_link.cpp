@@ -31,10 +31,14 @@ uint32_t words_max(const LinkSpec& spec) {
 Result<std::unique_ptr<RecvEnd>> RecvEnd::create(const LinkTerms& terms, const Side& sender,
                                                  net::Stream& stream, const net::Address& remote) {
   STRAIT_ASSIGN(SlotMemory memory,
-                SlotMemory::allocate(terms.spec, *terms.queue.device,
-                                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+                SlotMemory::allocate(
+                    terms.spec, *terms.queue.device,
+                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+                    terms.slots_to_write));
   std::unique_ptr<RecvEnd> end(new RecvEnd(terms, std::move(memory)));
-  STRAIT_TRY(end->make_queue(words_max(terms.spec), terms.spec.slots, true));
+  STRAIT_TRY(end->make_queue(words_max(terms.spec), terms.spec.slots, IBV_ACCESS_REMOTE_WRITE));
+  if (end->memory_.on_gpu() && terms.slots_to_write->needs_flush())
+    STRAIT_TRY(end->prepare_flush());
   STRAIT_TRY(end->answer(sender, stream, remote));
   return end;
 }
@@ -105,6 +109,9 @@ void RecvEnd::on_completion(const ibv_wc& completion) {
     case Work::kWord:
       words_done_ += spec_.slots;
       return;
+    case Work::kRead:
+      arrived_ = std::exchange(flush_->vouches_for, 0);
+      return flush();
     case Work::kWrite:
       return;
   }
@@ -112,15 +119,38 @@ void RecvEnd::on_completion(const ibv_wc& completion) {
 
 void RecvEnd::on_message(const ibv_wc& completion) {
   if (completion.byte_len < 1 || completion.byte_len > spec_.slot_bytes ||
-      arrived_ == released_ + spec_.slots)
+      landed_ == released_ + spec_.slots)
     return fail(error(Code::kRemoteError,
                       "rank {} sent what is no message of link {}->{} lane {} ({} bytes, {} of {} "
                       "slots in use); run one version of the library on all ranks",
                       terms_.peer, spec_.source, spec_.destination, spec_.lane, completion.byte_len,
-                      arrived_ - released_, spec_.slots));
-  entry(arrived_++) = {.bytes = completion.byte_len, .tag = ntohl(completion.imm_data)};
+                      landed_ - released_, spec_.slots));
+  entry(landed_++) = {.bytes = completion.byte_len, .tag = ntohl(completion.imm_data)};
+  flush_ ? flush() : void(arrived_ = landed_);
   if (const int number = queue_->receive_again(); number != 0)
     fail_post("posting a receive", number);
+}
+
+Status RecvEnd::prepare_flush() {
+  flush_ = std::make_unique<Flush>();
+  const Device& device = *terms_.queue.device;
+  flush_->registration =
+      own((device.calls().reg_mr)(device.domain(), &flush_->target, 1, IBV_ACCESS_LOCAL_WRITE),
+          device.calls().dereg_mr);
+  if (!flush_->registration)
+    return verbs_error(fmt::format("registering a byte with {}", device.name()), errno);
+  return make_flush_queue();
+}
+
+// One read at a time, for all that landed before it was posted.
+void RecvEnd::flush() {
+  if (arrived_ == landed_ || flush_->vouches_for != 0) return;
+  const uint64_t last = landed_ - 1;
+  flush_->vouches_for = landed_;
+  const std::byte* const end = memory_.slot(last) + entry(last).bytes - 1;
+  const int number = flush_queue_->read({{&flush_->target, 1}, flush_->registration->lkey},
+                                        {reinterpret_cast<uint64_t>(end), memory_.remote_key()});
+  if (number != 0) fail_post("reading back what came", number);
 }
 
 void RecvEnd::on_frame(const net::FrameHeader& header, std::span<const std::byte>) {

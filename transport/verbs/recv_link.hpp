@@ -38,12 +38,23 @@ class RecvEnd final : public LinkEnd {
   void on_closed(const Status& why) override;
   void on_room() override { tell_released(); }
   void on_message(const ibv_wc& completion);
+  Status prepare_flush();
+  void flush();
   void tell_released();
   Entry& entry(uint64_t sequence) { return entries_[sequence % entries_.size()]; }
 
   const SlotMemory memory_;
   std::vector<Entry> entries_;
-  uint64_t arrived_ = 0;   // messages
+  // Where kernels might see a completion before the bytes: a byte behind them is read back by the
+  // NIC before a message counts as arrived.
+  struct Flush {
+    std::byte target{};
+    Owned<ibv_mr> registration;
+    uint64_t vouches_for = 0;  // the read under way, for so many messages; 0: there is none
+  };
+  std::unique_ptr<Flush> flush_;
+  uint64_t landed_ = 0;    // messages whose completions have come
+  uint64_t arrived_ = 0;   // of these, ready to be read
   uint64_t released_ = 0;  // by the owner
   uint64_t told_ = 0;      // of these, to the sender
   uint64_t words_sent_ = 0;

@@ -25,10 +25,11 @@ class VerbsSendLink final : public SendLink {
 }  // namespace
 
 Result<std::unique_ptr<SendEnd>> SendEnd::create(const LinkTerms& terms) {
-  STRAIT_ASSIGN(SlotMemory memory, SlotMemory::allocate(terms.spec, *terms.queue.device, 0));
+  STRAIT_ASSIGN(SlotMemory memory,
+                SlotMemory::allocate(terms.spec, *terms.queue.device, 0, terms.slots_to_read));
   std::unique_ptr<SendEnd> end(new SendEnd(terms, std::move(memory)));
   // Each message that is under way can bring one word.
-  STRAIT_TRY(end->make_queue(terms.spec.slots, terms.spec.slots + 1, false));
+  STRAIT_TRY(end->make_queue(terms.spec.slots, terms.spec.slots + 1, 0));
   return end;
 }
 
@@ -71,10 +72,22 @@ void SendEnd::post_committed() {
     const Queue::Place there{receiver_->slots.address + posted_ % spec_.slots * memory_.stride(),
                              receiver_->slots.key};
     meter_.posted();
-    const int number = queue_->write({memory_.slot(posted_), message.bytes}, memory_.local_key(),
-                                     there, message.tag);
+    const int number = write(posted_, message, there);
     if (number != 0) return fail_post("posting a message", number);
   }
+}
+
+int SendEnd::write(uint64_t sequence, const Entry& message, const Queue::Place& there) {
+  const std::span<const std::byte> slot(memory_.slot(sequence), message.bytes);
+  if (!memory_.on_gpu() || !memory_.head(sequence).used) {
+    const Queue::Piece whole{slot, memory_.local_key()};
+    return queue_->write({&whole, 1}, there, message.tag);
+  }
+  SlotHead& head = memory_.head(sequence);
+  head.used = false;
+  const Queue::Piece pieces[] = {{head.bytes, memory_.heads_key()},
+                                 {slot.subspan(head.bytes.size()), memory_.local_key()}};
+  return queue_->write(pieces, there, message.tag);
 }
 
 bool SendEnd::flushed() {
@@ -97,6 +110,7 @@ void SendEnd::on_completion(const ibv_wc& completion) {
       meter_.acknowledged(entry(acknowledged_++).bytes);
       return;
     case Work::kWord:
+    case Work::kRead:
       return;
   }
 }

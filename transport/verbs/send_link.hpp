@@ -42,6 +42,7 @@ class SendEnd final : public LinkEnd {
   void on_closed(const Status& why) override;
   void on_word(uint32_t word);
   void post_committed();
+  int write(uint64_t sequence, const Entry& message, const Queue::Place& there);
   Entry& entry(uint64_t sequence) { return entries_[sequence % entries_.size()]; }
 
   const SlotMemory memory_;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "base/log.hpp"
 #include "transport/net/dial.hpp"
@@ -65,7 +66,9 @@ class VerbsTransport final : public Transport {
                  .service_level = static_cast<uint8_t>(context.config.ib_service_level),
                  .traffic_class = traffic_class_of(context.config),
                  .key_index = static_cast<uint16_t>(context.config.ib_pkey)},
-        offers_(context.rank) {}
+        offers_(context.rank) {
+    if (own_.reach_gpu) gpu_slots_ = context.device_slots.get();
+  }
 
   Status open() {
     STRAIT_ASSIGN(reactor_, Reactor::get());
@@ -159,7 +162,13 @@ class VerbsTransport final : public Transport {
           fmt::format("{}{} ({})", refusals.empty() ? "" : "; ", name_of(kind), status.message());
     }
     if (refusals.empty()) refusals = "its ports and ours have no kind of GID in common";
-    return error(Code::kRemoteError, "rank {} is not reached by RDMA: {}", peer, refusals);
+    const Status why =
+        error(Code::kRemoteError, "rank {} is not reached by RDMA: {}", peer, refusals);
+    // Slow in place of fast, which nobody would notice: loud, once.
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(warned_, true))
+      log_warn("{} has RDMA ports, but {}", own_.ports.front().device, why.message());
+    return why;
   }
 
   // A message over a link of its own, which the peer's reactor accepts.
@@ -229,7 +238,7 @@ class VerbsTransport final : public Transport {
                         .slot_bytes = kTrialBytes};
     auto end = open_receiver(spec, queue_of(caller.note), caller.fd, caller.remote, packets);
     if (end.ok()) return trials_->add(std::move(*end));
-    log_info("the trial of rank {} fails: {}", caller.rank, end.status().message());
+    log_info(LogPart::kNet, "the trial of rank {} fails: {}", caller.rank, end.status().message());
   }
 
   LinkTerms terms_of(const LinkSpec& spec, int peer, const PortGid& local) const {
@@ -241,6 +250,8 @@ class VerbsTransport final : public Transport {
                       .port_number = port.number,
                       .gid = port.gids[local.gid],
                       .packets = packets_},
+            .slots_to_read = context_.config.gdr_read != 0 ? gpu_slots_ : nullptr,
+            .slots_to_write = gpu_slots_,
             .reactor = reactor_,
             .doorbell = context_.doorbell};
   }
@@ -255,19 +266,21 @@ class VerbsTransport final : public Transport {
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<net::Registration> trial_calls_;  // end before what their handlers fill
   std::unique_ptr<net::Registration> calls_;
-  std::mutex mutex_;
-  std::map<std::string, GidKind> kinds_;  // by the ports of a peer
+  std::mutex mutex_;  // over both below
+  bool warned_ = false;
+  std::map<std::string, GidKind> kinds_;   // by the ports of a peer
+  DeviceSlotSource* gpu_slots_ = nullptr;  // where our ports are near enough to the GPU
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Transport>> open_verbs(const TransportContext& context) {
-  auto own = open_ports(context.config);
+  auto own = open_ports(context.config, context.device_slots.get());
   if (!own.ok()) {
-    log_info("no RDMA: {}", own.status().message());
+    log_info(LogPart::kInit | LogPart::kNet, "no RDMA: {}", own.status().message());
     return no_verbs(own.status());
   }
-  log_info("RDMA by {}", own->text());
+  log_info(LogPart::kInit | LogPart::kNet, "RDMA by {}", own->text());
   auto transport = std::make_unique<VerbsTransport>(context, std::move(*own));
   STRAIT_TRY(transport->open());
   return std::unique_ptr<Transport>(std::move(transport));

@@ -97,6 +97,7 @@ enum DeviceAttribute : int {
   kPosixHandles = 103,
   kRdmaWithVirtualMemory = 110,
   kGpuDirectRdma = 116,
+  kRdmaWritesOrdering = 118,
   kDmaBuf = 124,
   kFabricHandles = 128,
 };
@@ -157,6 +158,9 @@ enum AllocationType : int { kAllocationPinned = 1 };
 enum LocationType : int { kLocationDevice = 1 };
 enum AccessFlags : int { kAccessNone = 0, kAccessRead = 1, kAccessReadWrite = 3 };
 enum GranularityOption : int { kGranularityMinimum = 0, kGranularityRecommended = 1 };
+// From which on a NIC's writes are seen by this GPU in their order.
+inline constexpr int kRdmaWritesOrderedForOwner = 100;
+
 enum RangeHandleType : int { kRangeDmaBuf = 1 };
 
 struct Location {

@@ -11,12 +11,13 @@ Result<int> attribute(const Driver& driver, DeviceAttribute which, int device) {
   return value;
 }
 
-Result<bool> ability(const Driver& driver, DeviceAttribute which, int device) {
+// `least`: the value that means yes.
+Result<bool> ability(const Driver& driver, DeviceAttribute which, int device, int least = 1) {
   int value = 0;
   const int code = driver.cuDeviceGetAttribute.code(&value, which, device);
   if (code == kInvalidValue) return false;  // the driver is older than the attribute
   if (code != kSuccess) return failure("cuDeviceGetAttribute", code);
-  return value != 0;
+  return value >= least;
 }
 
 Status read_abilities(const Driver& driver, int device, DeviceFacts& facts) {
@@ -27,6 +28,8 @@ Status read_abilities(const Driver& driver, int device, DeviceFacts& facts) {
   STRAIT_ASSIGN(facts.rdma, ability(driver, kGpuDirectRdma, device));
   STRAIT_ASSIGN(facts.rdma_virtual_memory, ability(driver, kRdmaWithVirtualMemory, device));
   STRAIT_ASSIGN(facts.dma_buf, ability(driver, kDmaBuf, device));
+  STRAIT_ASSIGN(facts.rdma_writes_ordered,
+                ability(driver, kRdmaWritesOrdering, device, kRdmaWritesOrderedForOwner));
   return Status();
 }
 

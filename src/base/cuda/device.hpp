@@ -27,6 +27,7 @@ struct DeviceFacts {
   bool rdma = false;                 // GPUDirect RDMA by nvidia-peermem
   bool rdma_virtual_memory = false;  // ... of memory made by cuMemCreate
   bool dma_buf = false;
+  bool rdma_writes_ordered = false;  // the GPU sees what a NIC wrote when it sees what came after
 };
 
 Result<DeviceFacts> device_facts(const Driver& driver, int ordinal);

@@ -19,6 +19,7 @@ struct alignas(16) SlotMark {
   uint8_t mode;   // of a chunk that the kernel encoded as the port's far end wanted it: which mode
                   // that was; else kNoMode
   uint16_t took;  // of that chunk: the time to encode it, in units of kTookUnitNs, all at most
+  uint64_t value_bytes;  // before the kernel coded them, or as they are
 };
 inline constexpr uint8_t kNoMode = 0xff;
 inline constexpr uint64_t kTookUnitNs = 64;

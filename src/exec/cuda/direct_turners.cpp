@@ -1,4 +1,5 @@
 #include "exec/cuda/link_turner.hpp"
+#include "plan/tag.hpp"
 
 namespace strait {
 namespace {
@@ -24,8 +25,7 @@ class DirectSender final : public LinkTurner {
     const auto posted = taken_ == sent_ ? std::nullopt : ring_.posted(sent_);
     if (!posted) return turn;
     STRAIT_TRY(port_.link->status());
-    STRAIT_ASSIGN(const size_t bytes, finish(*posted));
-    port_.link->commit(bytes, posted->tag);
+    port_.link->commit(finish(*posted), posted->tag);
     ++sent_;
     return Turn{.moved = true, .completed = 1};
   }
@@ -53,19 +53,21 @@ class DirectSender final : public LinkTurner {
   }
 
   // Returns the bytes to send.
-  Result<size_t> finish(const MarkedRing::Posted& posted) {
-    std::byte* const slot = slot_at(sent_);
+  size_t finish(const MarkedRing::Posted& posted) {
     const DataType type = posted.type;
     if (terms_.edge.proxy_encodes(type)) {
       const size_t room = posted.bytes + kChunkLead;
       STRAIT_CHECK(room <= places_.places.stride, "a piece fits its slot");
-      const size_t bytes =
-          codec::wrap_raw(type, posted.bytes / size_of(type), {slot, room}, terms_.coding.options);
-      count_coded(port_, *terms_.traffic, posted.bytes, bytes);
-      return bytes;
+      const size_t count = posted.bytes / size_of(type);
+      if (places_.places.on_gpu)
+        places_.places.heads[sent_ % ring_.slots()] = {codec::raw_header(type, count), true};
+      else
+        codec::wrap_raw(type, count, {slot_at(sent_), room}, terms_.coding.options);
+      count_coded(port_, *terms_.traffic, posted.bytes, room);
+      return room;
     }
-    STRAIT_TRY(terms_.count(port_, ring_, posted, {slot, posted.bytes}));
-    return size_t{posted.bytes};
+    terms_.count(port_, ring_, posted);
+    return posted.bytes;
   }
 
   const PinnedPlaces places_;
@@ -99,7 +101,7 @@ class DirectReceiver final : public LinkTurner {
     if (ahead == due - turn.completed || ahead == ring_.slots()) return turn;
     STRAIT_ASSIGN(const Message message, look_for(link_, static_cast<uint32_t>(ahead)));
     if (message.bytes.empty()) return turn;
-    STRAIT_ASSIGN(const size_t bytes, values_in(message.bytes));
+    STRAIT_ASSIGN(const size_t bytes, values_in(message));
     ring_.post(shown_++, static_cast<uint32_t>(bytes), message.tag);
     turn.moved = true;
     return turn;
@@ -107,16 +109,28 @@ class DirectReceiver final : public LinkTurner {
 
  private:
   // What the kernel is told of the message's length: the chunk's, or its values'.
-  Result<size_t> values_in(std::span<const std::byte> message) const {
-    if (!terms_.edge.coded) return message.size();
-    STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message));
-    if (!terms_.edge.proxy_decodes(chunk.type)) return message.size();
+  Result<size_t> values_in(const Message& message) const {
+    if (!terms_.edge.coded) return message.bytes.size();
+    if (places_.places.on_gpu) return values_out_of_sight(message);
+    STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message.bytes));
+    if (!terms_.edge.proxy_decodes(chunk.type)) return message.bytes.size();
     if (chunk.mode != codec::Mode::kRaw)
       return error(Code::kRemoteError,
                    "a chunk of {} came coded, which no rank on a GPU does: run one version of the "
                    "library on all ranks",
                    name_of(chunk.type));
     return chunk.count * size_of(chunk.type);
+  }
+
+  // The processor does not see the chunk: its tag says the type, and integers always travel raw.
+  Result<size_t> values_out_of_sight(const Message& message) const {
+    const std::optional<DataType> type = type_in_tag(message.tag);
+    if (!type || !terms_.edge.proxy_decodes(*type)) return message.bytes.size();
+    if (message.bytes.size() >= kChunkLead) return message.bytes.size() - kChunkLead;
+    return error(Code::kRemoteError,
+                 "a message of {} bytes came where a chunk should: run one version of the library "
+                 "on all ranks",
+                 message.bytes.size());
   }
 
   const PinnedPlaces places_;

@@ -266,6 +266,7 @@ Result<DevicePort*> GpuEngine::stage(const StepPorts& ports, Direction direction
 
 // Nothing where the slots have no fixed places, or cannot be pinned.
 std::optional<PinnedPlaces> GpuEngine::pin(SlotPlaces places) const {
+  if (places.on_gpu) return PinnedPlaces{std::move(places), {}};
   if (places.memory.empty()) return std::nullopt;
   auto registered =
       cuda::RegisteredMemory::add(driver_, context_.get(), places.memory.data(),

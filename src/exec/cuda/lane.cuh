@@ -257,13 +257,14 @@ class Lane {
     shared_.took_ns = device::globaltimer() - began;
   }
 
-  __device__ SlotMark facts(const DeviceStep& step) const {
+  __device__ SlotMark facts(const Piece& piece) const {
     SlotMark facts = {.word = 0,
                       .tag = tag(),
                       .type = static_cast<uint8_t>(lane_.type),
                       .mode = kNoMode,
-                      .took = 0};
-    if (!encodes(step) || call_.coding.chosen == 0) return facts;
+                      .took = 0,
+                      .value_bytes = narrow_bytes(piece)};
+    if (!encodes(*piece.step) || call_.coding.chosen == 0) return facts;
     const uint64_t took = shared_.took_ns / kTookUnitNs;
     facts.mode = shared_.mode;
     facts.took = static_cast<uint16_t>(took < 0xffff ? took : 0xffff);
@@ -310,7 +311,7 @@ class Lane {
       if (send_flagged)
         ++to.sequence;
       else
-        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), facts(step));
+        post(to, encodes(step) ? shared_.sent_bytes : narrow_bytes(piece), facts(piece));
     }
     if (step.recv_port != nullptr) release(*step.recv_port);
     device::store_relaxed(&call_.report->progress, ++steps_done_ << 8 | blockIdx.x);

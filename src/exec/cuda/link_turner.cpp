@@ -2,16 +2,13 @@
 
 namespace strait {
 
-Status TurnerTerms::count(SendPort& port, const MarkedRing& ring, const MarkedRing::Posted& posted,
-                          std::span<const std::byte> message) const {
-  if (!edge.kernel_encodes(posted.type)) return Status();
-  STRAIT_ASSIGN(const codec::ChunkInfo chunk, codec::inspect(message));
-  const size_t value_bytes = chunk.count * size_of(chunk.type);
-  count_coded(port, *traffic, value_bytes, message.size());
-  if (!posted.mode) return Status();
-  port.policy.encoded(posted.type, *posted.mode, value_bytes, message.size(), posted.took_ns);
+void TurnerTerms::count(SendPort& port, const MarkedRing& ring,
+                        const MarkedRing::Posted& posted) const {
+  if (!edge.kernel_encodes(posted.type)) return;
+  count_coded(port, *traffic, posted.value_bytes, posted.bytes);
+  if (!posted.mode) return;
+  port.policy.encoded(posted.type, *posted.mode, posted.value_bytes, posted.bytes, posted.took_ns);
   ring.set_mode(next_mode(port, posted.type));
-  return Status();
 }
 
 Result<Message> look_for(RecvLink& link, uint32_t ahead) {

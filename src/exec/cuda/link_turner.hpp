@@ -1,8 +1,9 @@
 // LinkTurner: turns one end of a link that kernels cannot turn themselves, for a kernel that has
 // the other end of a MarkedRing. Two kinds:
 //
-//   direct   the ring's slots are the link's own, pinned: the kernel fills and empties them in
-//            place, and the processor touches no value; for links whose slots have fixed places
+//   direct   the ring's slots are the link's own, pinned or in the GPU's memory: the kernel fills
+//            and empties them in place, and the processor touches no value; for links whose slots
+//            have fixed places
 //   staged   the ring has slots of its own, and messages are copied
 //
 // Kernels make and read the chunks of floats. Integers that travel coded (EdgeKind::coded) lie
@@ -51,19 +52,19 @@ struct TurnerTerms {
 
   // Of a message as the kernel made it: if it is a chunk, counts it, and chooses the mode of the
   // next where that is left to us.
-  Status count(SendPort& port, const MarkedRing& ring, const MarkedRing::Posted& posted,
-               std::span<const std::byte> message) const;
+  void count(SendPort& port, const MarkedRing& ring, const MarkedRing::Posted& posted) const;
 };
 
 // The message so many after the link's oldest; empty if it has not come.
 Result<Message> look_for(RecvLink& link, uint32_t ahead);
 
-// The link's slots as kernels name them, and the port of a ring over them.
+// The link's slots as kernels name them: pinned, or in the GPU's memory.
 struct PinnedPlaces {
   SlotPlaces places;
   cuda::RegisteredMemory registered;  // goes before the places
 
   unsigned char* first() const {
+    if (places.on_gpu) return reinterpret_cast<unsigned char*>(places.first);
     return reinterpret_cast<unsigned char*>(registered.pointer()) +
            (places.first - places.memory.data());
   }

@@ -51,6 +51,7 @@ std::optional<MarkedRing::Posted> MarkedRing::posted(uint64_t sequence) const {
   Posted posted{.bytes = static_cast<uint32_t>(word & 0xffffffffu),
                 .tag = found.tag,
                 .type = static_cast<DataType>(found.type),
+                .value_bytes = found.value_bytes,
                 .mode = {},
                 .took_ns = static_cast<int64_t>(found.took * kTookUnitNs)};
   if (found.mode != kNoMode) posted.mode = static_cast<codec::Mode>(found.mode);

@@ -21,6 +21,7 @@ class MarkedRing {
     uint32_t bytes = 0;
     uint32_t tag = 0;
     DataType type{};
+    uint64_t value_bytes = 0;
     std::optional<codec::Mode> mode;  // of a chunk, where set_mode() chose it
     int64_t took_ns = 0;              // to encode that; 0: it was not encoded here
   };

@@ -49,6 +49,7 @@ __device__ inline void post(DevicePort& port, uint64_t bytes, SlotMark facts) {
   mark->type = facts.type;
   mark->mode = facts.mode;
   mark->took = facts.took;
+  mark->value_bytes = facts.value_bytes;
   device::store_release_system(&mark->word, slot_word(port.sequence, bytes));
   ++port.sequence;
 }
