@@ -68,7 +68,7 @@ struct PutHeader {
   int32_t context;
   int32_t signal;  // -1: more pieces follow
 };
-struct alignas(32) RingHeader {
+struct alignas(16) RingHeader {
   PutHeader put;
   int32_t peer;
 };
