@@ -58,7 +58,9 @@ class ChunkCoder {
  protected:
   __device__ ChunkCoder(const DeviceCall& call, const DeviceLane& lane, DataType type,
                         Shared& shared)
-      : shared_(shared), team_{threadIdx.x / 32, kBarrier}, base_(call.staging + lane.staging) {
+      : shared_(shared),
+        team_{threadIdx.x / 32, kBarrier},
+        base_(lane.staging == kNoStaging ? nullptr : call.staging + lane.staging) {
     if (lane.staging == kNoStaging) return;
     scratch_.lists = reinterpret_cast<std::byte*>(base_ + lane.staging_stride);
     scratch_.exponents = reinterpret_cast<uint32_t*>(device::dynamic_shared() + kLaneSharedBytes);
