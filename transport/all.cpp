@@ -8,6 +8,7 @@
 #include "transport/tcp/tcp.hpp"
 #include "transport/trace/trace.hpp"
 #include "transport/transport.hpp"
+#include "transport/ucx/ucx.hpp"
 #include "transport/verbs/verbs.hpp"
 
 namespace strait {
@@ -17,12 +18,12 @@ struct Row {
   std::string_view name;
   std::string_view net;  // NCCL's name of it, if it is a network
   Result<std::unique_ptr<Transport>> (*open)(const TransportContext& context);
+  bool when_named = false;  // STRAIT_NET is enough to have it
 };
 
 constexpr std::array kRows = {
-    Row{"inproc", "", open_inproc},
-    Row{"shm", "", open_shm},
-    Row{"verbs", "IB", open_verbs},
+    Row{"inproc", "", open_inproc}, Row{"shm", "", open_shm},
+    Row{"verbs", "IB", open_verbs}, Row{"ucx", "UCX", open_ucx, true},
     Row{"tcp", "Socket", open_tcp},
 };
 
@@ -59,8 +60,10 @@ Result<std::vector<std::unique_ptr<Transport>>> open_transports(const TransportC
   const auto sink = file.empty() ? nullptr : std::make_shared<TraceSink>(file, context.rank);
   std::vector<std::unique_ptr<Transport>> transports;
   for (const Row& row : kRows) {
-    if (std::find(wanted.begin(), wanted.end(), row.name) == wanted.end()) continue;
-    if (row.net != "" && context.config.net != "any" && context.config.net != row.net) continue;
+    const bool listed = std::find(wanted.begin(), wanted.end(), row.name) != wanted.end();
+    const bool named = row.net != "" && context.config.net == row.net;
+    if (!listed && !(named && row.when_named)) continue;
+    if (row.net != "" && context.config.net != "any" && !named) continue;
     STRAIT_ASSIGN(auto transport, row.open(context));
     if (!fault.empty()) transport = inject_faults(std::move(transport), faults);
     if (sink != nullptr) transport = trace(std::move(transport), sink);

@@ -52,7 +52,7 @@ constexpr unsigned kNetNameSince = NCCL_VERSION(2, 17, 0);
 constexpr unsigned kCommNameSince = NCCL_VERSION(2, 27, 0);
 
 // The networks that there are, by NCCL's names.
-constexpr const char* kNetNames[] = {"IB", "Socket"};
+constexpr const char* kNetNames[] = {"IB", "UCX", "Socket"};
 
 bool is_set(int value) {
   return value != NCCL_CONFIG_UNDEF_INT;

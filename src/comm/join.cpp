@@ -295,7 +295,7 @@ class Joiner {
   }
 
   static bool is_network(const Transport& transport) {
-    return transport.name() == "verbs" || needs_no_trial(transport);
+    return transport.name() == "verbs" || transport.name() == "ucx" || needs_no_trial(transport);
   }
   // The network that there always is: its links say why when they cannot be opened.
   static bool needs_no_trial(const Transport& transport) { return transport.name() == "tcp"; }

@@ -47,6 +47,20 @@ TEST(Processes, AgreeInTwoRacks) {
   EXPECT_THAT(finished.output, AllOf(HasSubstr("rack 1"), HasSubstr("0 OK")));
 }
 
+// Between racks all goes over UCX, plain and compressed, where UCX is.
+TEST(Processes, AgreeOverUcx) {
+#if !__has_include(<ucp/api/ucp.h>)
+  GTEST_SKIP() << "this build has no UCX";
+#endif
+  const std::string command = "env STRAIT_TRANSPORTS=ucx STRAIT_DEBUG=INFO STRAIT_COMPRESS=";
+  for (const char* compress : {"off", "fast"}) {
+    const Finished finished = run_command(
+        in_processes(4, command + compress + " " + kProgram + " --racks 2 -c 1" + kArguments));
+    EXPECT_EQ(occurrences(finished.output, "ended with 0"), 4) << finished.output;
+    EXPECT_THAT(finished.output, AllOf(HasSubstr("0 OK"), HasSubstr(" ucx"))) << compress;
+  }
+}
+
 TEST(Processes, OneDeathEndsAll) {
   const std::string pids = ::testing::TempDir() + "strait_pids" + std::to_string(::getpid());
   const std::string port = std::to_string(next_port());

@@ -53,6 +53,14 @@ TEST_F(OpenTransports, TheNetworkMayBeNamed) {
   EXPECT_THAT(names(), ElementsAre("inproc", "shm", "tcp"));
 }
 
+TEST_F(OpenTransports, UcxIsThereForWhoNamesIt) {
+  context_.config.transports = "inproc,ucx,tcp";
+  EXPECT_THAT(names(), ElementsAre("inproc", "ucx", "tcp"));
+  context_.config = Config();
+  context_.config.net = "UCX";
+  EXPECT_THAT(names(), ElementsAre("inproc", "shm", "ucx"));
+}
+
 TEST_F(OpenTransports, WithoutRdmaPortsVerbsReachesNobody) {
   context_.config.transports = "verbs";
   context_.config.ib_disable = 1;

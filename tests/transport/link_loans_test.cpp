@@ -60,7 +60,8 @@ class LinkLoans : public LinkContract {
 std::vector<TransportKind> kinds_that_lend() {
   std::vector<TransportKind> kinds = transport_kinds();
   std::erase_if(kinds, [](const auto& kind) {
-    return kind.name.starts_with("tcp") || kind.name.starts_with("verbs");
+    return kind.name.starts_with("tcp") || kind.name.starts_with("verbs") ||
+           kind.name.starts_with("ucx");
   });
   return kinds;
 }

@@ -8,6 +8,7 @@
 #include "transport/tcp/tcp.hpp"
 #include "transport/throttle/throttle.hpp"
 #include "transport/trace/trace.hpp"
+#include "transport/ucx/ucx.hpp"
 #include "transport/verbs/port.hpp"
 #include "transport/verbs/verbs.hpp"
 
@@ -28,6 +29,9 @@ const std::vector<TransportKind>& transport_kinds() {
         {"shm", open_shm},
         {"tcp", open_tcp},
     };
+#if __has_include(<ucp/api/ucp.h>)
+    plain.push_back({"ucx", open_ucx});
+#endif
     // In the virtual machine of tools/rxe_vm, and on hosts that have it.
     if (!verbs::read_ports().empty()) plain.push_back({"verbs", open_verbs});
     std::vector<TransportKind> all = plain;

@@ -20,8 +20,8 @@ namespace strait::net {
 enum class FrameKind : uint32_t {
   kMessage = 0x7463'0001,
   kReason = 0x7463'0002,
-  kSide = 0x7463'0003,   // the receiver's end of a queue pair (transport/verbs)
-  kLeave = 0x7463'0004,  // of a sender that carries its messages elsewhere; tag: how many it sent
+  kSide = 0x7463'0003,   // the receiver's end of what carries messages elsewhere (verbs, ucx)
+  kLeave = 0x7463'0004,  // who leaves says how many came through: the sender, the receiver (ucx)
 };
 
 struct FrameHeader {

@@ -32,7 +32,9 @@ enum class Service : uint16_t {
   kPing = 3,
   kNotes = 4,
   kVerbs = 5,
-  kVerbsTrial = 6
+  kVerbsTrial = 6,
+  kUcx = 7,
+  kUcxTrial = 8
 };
 
 inline constexpr uint64_t kMagic = 0x0a1a'0d74'6961'7274;  // "trait" and bytes no text begins with

@@ -43,7 +43,7 @@ void LinkEnd::stop(const net::FrameHeader* farewell) {
   if (stream_) {
     terms_.reactor->remove(stream_.get());
     std::lock_guard lock(mutex_);  // a call-back that removed itself may still be leaving
-    if (farewell != nullptr && !failure_.failed()) send_frame(stream_, *farewell, {});
+    if (farewell != nullptr && !failure_.failed()) net::send_frame(stream_, *farewell, {});
     stream_.discard();
   }
   flush_queue_.reset();
@@ -108,9 +108,9 @@ void LinkEnd::on_stream() {
   std::lock_guard lock(mutex_);
   while (true) {
     switch (frames_.read(stream_)) {
-      case FrameBuffer::Outcome::kMore:
+      case net::FrameBuffer::Outcome::kMore:
         return;
-      case FrameBuffer::Outcome::kFrame:
+      case net::FrameBuffer::Outcome::kFrame:
         if (frames_.header().kind != net::FrameKind::kReason) {
           on_frame(frames_.header(), frames_.body());
           break;
@@ -118,7 +118,7 @@ void LinkEnd::on_stream() {
         peer_gave_up_.store(true, std::memory_order_release);
         if (failure_.set(net::peer_reason(terms_.peer, frames_.body()))) terms_.doorbell->ring();
         break;
-      case FrameBuffer::Outcome::kClosed: {
+      case net::FrameBuffer::Outcome::kClosed: {
         const int number = errno;
         terms_.reactor->remove(stream_.get());
         drain();

@@ -10,9 +10,9 @@
 
 #include "base/doorbell.hpp"
 #include "base/reactor.hpp"
+#include "transport/net/frame_buffer.hpp"
 #include "transport/net/link_failure.hpp"
 #include "transport/verbs/failure.hpp"
-#include "transport/verbs/frame_buffer.hpp"
 #include "transport/verbs/queue.hpp"
 #include "transport/verbs/slot_memory.hpp"
 
@@ -97,7 +97,7 @@ class LinkEnd : private CompletionListener {
   void drain(Queue& queue);
   Path path() const;
 
-  FrameBuffer frames_;
+  net::FrameBuffer frames_;
   Side remote_side_;
   bool armed_ = false;
   std::atomic<bool> peer_gave_up_{false};  // partner: peer_gave_up() of any thread

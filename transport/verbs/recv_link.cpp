@@ -50,7 +50,7 @@ Status RecvEnd::answer(const Side& sender, net::Stream& stream, const net::Addre
                           .slots = {.address = reinterpret_cast<uint64_t>(memory_.slot(0)),
                                     .key = memory_.remote_key()}};
   const auto body = std::as_bytes(std::span(&here, 1));
-  send_frame(stream, {.kind = net::FrameKind::kSide, .bytes = sizeof here}, body);
+  net::send_frame(stream, {.kind = net::FrameKind::kSide, .bytes = sizeof here}, body);
   return listen(std::move(stream), remote);
 }
 

@@ -6,8 +6,8 @@
 
 #include <memory>
 
+#include "transport/net/wire_meter.hpp"
 #include "transport/verbs/link_end.hpp"
-#include "transport/verbs/wire_meter.hpp"
 
 namespace strait::verbs {
 
@@ -48,7 +48,7 @@ class SendEnd final : public LinkEnd {
   const SlotMemory memory_;
   std::vector<Entry> entries_;
   std::optional<ReceiverSide> receiver_;  // once it has answered
-  WireMeter meter_;
+  net::WireMeter meter_;
   // Messages, in the order of their lives.
   uint64_t taken_ = 0;
   uint64_t committed_ = 0;

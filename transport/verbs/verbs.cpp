@@ -6,14 +6,15 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "transport/net/absent.hpp"
 #include "transport/net/dial.hpp"
 #include "transport/net/interfaces.hpp"
 #include "transport/net/offers.hpp"
 #include "transport/net/socket.hpp"
-#include "transport/verbs/no_verbs.hpp"
+#include "transport/net/trials.hpp"
 #include "transport/verbs/own_ports.hpp"
+#include "transport/verbs/recv_link.hpp"
 #include "transport/verbs/send_link.hpp"
-#include "transport/verbs/trials.hpp"
 
 namespace strait {
 namespace {
@@ -80,7 +81,7 @@ class VerbsTransport final : public Transport {
     if (address_.listener.size() > kListenersMax) address_.listener.resize(kListenersMax);
     for (net::Address& address : address_.listener) address.port = listener_->port();
     address_.ports = own_.addresses;
-    trials_ = std::make_unique<Trials>(reactor_);
+    trials_ = std::make_unique<net::Trials>(reactor_);
     STRAIT_ASSIGN(trial_calls_, serve(net::Service::kVerbsTrial,
                                       [this](net::Caller caller) { on_trial(std::move(caller)); }));
     STRAIT_ASSIGN(calls_, serve(net::Service::kVerbs,
@@ -177,13 +178,13 @@ class VerbsTransport final : public Transport {
                         .destination = peer,
                         .lane = 0,
                         .slots = 1,
-                        .slot_bytes = kTrialBytes};
+                        .slot_bytes = net::kTrialBytes};
     LinkTerms terms = terms_of(spec, peer, route.local);
     terms.queue.packets.timeout = kTrialTimeout;
     STRAIT_ASSIGN(const auto end,
                   open_sender(net::Service::kVerbsTrial, address, route, terms, deadline));
     const Deadline patience = Deadline::after_ms(kTrialMs);
-    if (!end->send_slot().empty()) end->commit(kTrialBytes, 0);
+    if (!end->send_slot().empty()) end->commit(net::kTrialBytes, 0);
     while (!end->flushed()) {
       STRAIT_TRY(end->status());
       if (patience.passed())
@@ -235,9 +236,9 @@ class VerbsTransport final : public Transport {
                         .destination = context_.rank,
                         .lane = 0,
                         .slots = 1,
-                        .slot_bytes = kTrialBytes};
+                        .slot_bytes = net::kTrialBytes};
     auto end = open_receiver(spec, queue_of(caller.note), caller.fd, caller.remote, packets);
-    if (end.ok()) return trials_->add(std::move(*end));
+    if (end.ok()) return trials_->add(recv_link_of(std::move(*end)));
     log_info(LogPart::kNet, "the trial of rank {} fails: {}", caller.rank, end.status().message());
   }
 
@@ -263,7 +264,7 @@ class VerbsTransport final : public Transport {
   std::shared_ptr<net::Listener> listener_;
   RankAddress address_;
   net::Offers offers_;
-  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<net::Trials> trials_;
   std::unique_ptr<net::Registration> trial_calls_;  // end before what their handlers fill
   std::unique_ptr<net::Registration> calls_;
   std::mutex mutex_;  // over both below
@@ -278,7 +279,7 @@ Result<std::unique_ptr<Transport>> open_verbs(const TransportContext& context) {
   auto own = open_ports(context.config, context.device_slots.get());
   if (!own.ok()) {
     log_info(LogPart::kInit | LogPart::kNet, "no RDMA: {}", own.status().message());
-    return no_verbs(own.status());
+    return net::absent("verbs", "RDMA", own.status());
   }
   log_info(LogPart::kInit | LogPart::kNet, "RDMA by {}", own->text());
   auto transport = std::make_unique<VerbsTransport>(context, std::move(*own));

@@ -1,13 +1,13 @@
-#include "transport/verbs/trials.hpp"
+#include "transport/net/trials.hpp"
 
-namespace strait::verbs {
+namespace strait::net {
 namespace {
 
 constexpr int64_t kPatienceNs = 10'000'000'000;
 constexpr int64_t kSweepNs = 200'000'000;
 
-bool over(RecvEnd& end) {
-  while (!end.peek(0).bytes.empty()) end.release();
+bool over(RecvLink& end) {
+  while (!end.recv_slot().bytes.empty()) end.release();
   return !end.status().ok();
 }
 
@@ -22,7 +22,7 @@ Trials::~Trials() {
   if (timer != 0) reactor_->cancel(timer);
 }
 
-void Trials::add(std::unique_ptr<RecvEnd> end) {
+void Trials::add(std::unique_ptr<RecvLink> end) {
   std::lock_guard lock(mutex_);
   trials_.push_back({std::move(end), now_ns() + kPatienceNs});
   if (timer_ == 0) timer_ = reactor_->schedule(now_ns() + kSweepNs, [this] { sweep(); });
@@ -34,4 +34,4 @@ void Trials::sweep() {
   timer_ = trials_.empty() ? 0 : reactor_->schedule(now_ns() + kSweepNs, [this] { sweep(); });
 }
 
-}  // namespace strait::verbs
+}  // namespace strait::net

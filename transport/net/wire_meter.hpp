@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "transport/link.hpp"
 
-namespace strait::verbs {
+namespace strait::net {
 
 class WireMeter {
  public:
@@ -60,4 +60,4 @@ class WireMeter {
   int64_t echo_ns_ = kUnknown;  // the shortest that was seen
 };
 
-}  // namespace strait::verbs
+}  // namespace strait::net

@@ -8,7 +8,7 @@
 
 #include "transport/net/frame.hpp"
 
-namespace strait::verbs {
+namespace strait::net {
 
 class FrameBuffer {
  public:
@@ -16,18 +16,17 @@ class FrameBuffer {
 
   // kFrame: header() and body() hold until the next call. kClosed leaves errno as recv() set it, 0
   // at the end of the stream.
-  Outcome read(net::Stream& stream);
-  const net::FrameHeader& header() const { return header_; }
+  Outcome read(Stream& stream);
+  const FrameHeader& header() const { return header_; }
   std::span<const std::byte> body() const { return std::span(body_).first(header_.bytes); }
 
  private:
-  net::FrameHeader header_;
-  std::array<std::byte, net::kReasonBytesMax> body_{};
+  FrameHeader header_;
+  std::array<std::byte, kReasonBytesMax> body_{};
   size_t received_ = 0;  // of both
 };
 
 // One frame, sent without waiting.
-void send_frame(net::Stream& stream, const net::FrameHeader& header,
-                std::span<const std::byte> body);
+void send_frame(Stream& stream, const FrameHeader& header, std::span<const std::byte> body);
 
-}  // namespace strait::verbs
+}  // namespace strait::net

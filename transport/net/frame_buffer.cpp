@@ -1,20 +1,20 @@
-#include "transport/verbs/frame_buffer.hpp"
+#include "transport/net/frame_buffer.hpp"
 
 #include <cerrno>
 
-namespace strait::verbs {
+namespace strait::net {
 namespace {
 
-bool can_be(const net::FrameHeader& header) {
-  const bool known = header.kind == net::FrameKind::kReason ||
-                     header.kind == net::FrameKind::kSide || header.kind == net::FrameKind::kLeave;
-  return known && header.bytes <= net::kReasonBytesMax;
+bool can_be(const FrameHeader& header) {
+  const bool known = header.kind == FrameKind::kReason || header.kind == FrameKind::kSide ||
+                     header.kind == FrameKind::kLeave;
+  return known && header.bytes <= kReasonBytesMax;
 }
 
 }  // namespace
 
-FrameBuffer::Outcome FrameBuffer::read(net::Stream& stream) {
-  constexpr size_t kHeaderBytes = sizeof(net::FrameHeader);
+FrameBuffer::Outcome FrameBuffer::read(Stream& stream) {
+  constexpr size_t kHeaderBytes = sizeof(FrameHeader);
   if (received_ >= kHeaderBytes && received_ == kHeaderBytes + header_.bytes) received_ = 0;
   while (received_ < kHeaderBytes || received_ < kHeaderBytes + header_.bytes) {
     const bool in_header = received_ < kHeaderBytes;
@@ -35,12 +35,11 @@ FrameBuffer::Outcome FrameBuffer::read(net::Stream& stream) {
   return Outcome::kFrame;
 }
 
-void send_frame(net::Stream& stream, const net::FrameHeader& header,
-                std::span<const std::byte> body) {
+void send_frame(Stream& stream, const FrameHeader& header, std::span<const std::byte> body) {
   std::vector<std::byte> frame(sizeof header + body.size());
   std::memcpy(frame.data(), &header, sizeof header);
   if (!body.empty()) std::memcpy(frame.data() + sizeof header, body.data(), body.size());
   [[maybe_unused]] const ssize_t sent = stream.send(frame);
 }
 
-}  // namespace strait::verbs
+}  // namespace strait::net

@@ -6,22 +6,24 @@
 #include <list>
 #include <mutex>
 
-#include "transport/verbs/recv_link.hpp"
+#include "base/clock.hpp"
+#include "base/reactor.hpp"
+#include "transport/link.hpp"
 
-namespace strait::verbs {
+namespace strait::net {
 
-inline constexpr size_t kTrialBytes = 4096;  // as much as the largest packet
+inline constexpr size_t kTrialBytes = 4096;  // as much as verbs' largest packet
 
 class Trials {
  public:
   explicit Trials(std::shared_ptr<Reactor> reactor) : reactor_(std::move(reactor)) {}
   ~Trials();
 
-  void add(std::unique_ptr<RecvEnd> end);
+  void add(std::unique_ptr<RecvLink> end);
 
  private:
   struct Trial {
-    std::unique_ptr<RecvEnd> end;
+    std::unique_ptr<RecvLink> end;
     int64_t until_ns = 0;
   };
   void sweep();
@@ -32,4 +34,4 @@ class Trials {
   uint64_t timer_ = 0;  // 0: none
 };
 
-}  // namespace strait::verbs
+}  // namespace strait::net
