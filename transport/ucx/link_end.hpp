@@ -55,6 +55,10 @@ class LinkEnd : protected Lands, private EndpointUser {
   bool failed(const char* what, ucs_status_t status);
   // The first failure, found here: the peer is told.
   void fail(const Status& why);
+  void ring() {
+    terms_.worker->heard();
+    terms_.doorbell->ring();
+  }
   bool can_send() const { return endpoint_ != nullptr && endpoint_->failure.ok(); }
   std::string place() const;
   static uint64_t tag_of(uint32_t id, uint64_t sequence) {

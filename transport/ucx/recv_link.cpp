@@ -104,7 +104,7 @@ void RecvEnd::on_landed(Operation& operation, ucs_status_t status) {
                       "library on all ranks",
                       terms_.peer, operation.bytes, place()));
   while (arrived_ < released_ + spec_.slots && flight_->message(arrived_).done) ++arrived_;
-  terms_.doorbell->ring();
+  ring();
 }
 
 void RecvEnd::on_frame(const net::FrameHeader& header) {

@@ -111,7 +111,7 @@ void SendEnd::on_landed(Operation& operation, ucs_status_t status) {
     meter_.acknowledged(bytes_[operation.sequence % spec_.slots]);
     while (landed_ < posted_ && flight_->message(landed_).done) ++landed_;
   }
-  terms_.doorbell->ring();
+  ring();
 }
 
 void SendEnd::on_frame(const net::FrameHeader& header) {

@@ -52,11 +52,11 @@ class UcxTransport final : public Transport {
     STRAIT_ASSIGN(worker_, Worker::open(calls, reactor_));
     STRAIT_ASSIGN(listener_, net::Listener::get(context_.config.port_range));
     STRAIT_ASSIGN(const std::vector<net::Interface> interfaces, net::read_interfaces());
-    STRAIT_ASSIGN(address_.listener,
-                  net::choose_addresses(interfaces, context_.config.socket_ifname,
-                                        context_.config.socket_family));
-    for (net::Address& address : address_.listener) address.port = listener_->port();
-    address_.worker = worker_->address();
+    RankAddress here{.listener = {}, .worker = worker_->address()};
+    STRAIT_ASSIGN(here.listener, net::choose_addresses(interfaces, context_.config.socket_ifname,
+                                                       context_.config.socket_family));
+    for (net::Address& address : here.listener) address.port = listener_->port();
+    address_ = format(here, context_.secret);
     trials_ = std::make_unique<net::Trials>(reactor_);
     STRAIT_ASSIGN(trial_calls_, serve(net::Service::kUcxTrial,
                                       [this](net::Caller caller) { on_trial(std::move(caller)); }));
@@ -67,7 +67,7 @@ class UcxTransport final : public Transport {
 
   std::string_view name() const override { return "ucx"; }
   LinkSpeed speed() const override { return {.latency_us = 10, .gigabytes_per_second = 2}; }
-  std::string address() const override { return format(address_, context_.secret); }
+  std::string address() const override { return address_; }
 
   // A message over a link of its own, which the peer's reactor accepts; tried once.
   Status reach(int peer, const std::string& text, Deadline deadline) override {
@@ -186,7 +186,7 @@ class UcxTransport final : public Transport {
   std::shared_ptr<Reactor> reactor_;
   std::shared_ptr<Worker> worker_;
   std::shared_ptr<net::Listener> listener_;
-  RankAddress address_;
+  std::string address_;
   net::Offers offers_;
   std::unique_ptr<net::Trials> trials_;
   std::unique_ptr<net::Registration> trial_calls_;  // end before what their handlers fill

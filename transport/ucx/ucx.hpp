@@ -1,5 +1,5 @@
 // The transport between any two ranks that UCX joins, over whatever it finds: InfiniBand, RoCE,
-// fabrics of Cray and others, TCP, shared memory. Messages go by UCP's tagged messages; beside each
+// fabrics of Cray and others, TCP. Messages go by UCP's tagged messages; beside each
 // link there is a TCP connection, by which the peer proves the communicator's secret, shows that it
 // lives, and says why when it aborts. Where there is no UCX, the transport opens all the same and
 // reaches nobody. One instance per communicator and rank; thread rules as in transport.hpp.

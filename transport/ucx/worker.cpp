@@ -221,8 +221,13 @@ void Worker::on_event() {
   std::lock_guard lock(mutex_);
   armed_ = false;
   reactor_->modify(event_fd_, 0);
+  heard_ = false;
   progress();
-  look_later();
+  // UCX's own messages concern no end, and the owner sleeps on.
+  if (heard_)
+    look_later();
+  else
+    arm();
 }
 
 void Worker::look_later() {

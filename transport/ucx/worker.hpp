@@ -54,6 +54,8 @@ class Worker {
   void receive(Operation& operation, std::span<std::byte> place, uint64_t tag);
   void cancel(std::span<Operation> operations);
   void progress();
+  // An end has heard of what landed, and its owner will look.
+  void heard() { heard_ = true; }
   // From now on somebody looks when something comes.
   void arm();
   // Looks; true when the condition holds, else the worker is armed.
@@ -84,6 +86,7 @@ class Worker {
   int event_fd_ = -1;
   bool watched_ = false;
   bool armed_ = false;
+  bool heard_ = false;  // since an event woke the reactor
   bool closing_ = false;
   uint64_t timer_ = 0;  // 0: none
   uint32_t last_id_ = 0;
