@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "transport/net/tls.hpp"
 #include "transport/test_ranks.hpp"
 
 namespace strait::test {
@@ -119,6 +120,20 @@ TEST_F(OpenTransports, WrapsAsSet) {
     }
   }
   EXPECT_TRUE(std::filesystem::remove(file + "-0"));
+}
+
+// NICs would send in clear what the program wants encrypted.
+TEST_F(OpenTransports, NoRdmaWhereConnectionsAreEncrypted) {
+  auto key = net::TlsKey::make("a key of thirty-two bytes or more");
+  if (!key.ok()) GTEST_SKIP() << key.status().message();
+  context_.config.transports = "verbs";
+  net::set_process_key(*key);
+  auto opened = open_transports(context_);
+  net::set_process_key(nullptr);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ(opened->front()->address(), "");
+  const Status status = opened->front()->reach(1, "", soon());
+  EXPECT_THAT(status.message(), HasSubstr("does not encrypt"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "transport/net/interfaces.hpp"
 #include "transport/net/offers.hpp"
 #include "transport/net/socket.hpp"
+#include "transport/net/tls.hpp"
 #include "transport/net/trials.hpp"
 #include "transport/verbs/own_ports.hpp"
 #include "transport/verbs/recv_link.hpp"
@@ -276,6 +277,11 @@ class VerbsTransport final : public Transport {
 }  // namespace
 
 Result<std::unique_ptr<Transport>> open_verbs(const TransportContext& context) {
+  if (net::process_key() != nullptr)
+    return net::absent("verbs", "RDMA",
+                       error(Code::kInvalidUsage,
+                             "RDMA does not encrypt, and this process wants its connections "
+                             "encrypted (ncclSetEncryption)"));
   auto own = open_ports(context.config, context.device_slots.get());
   if (!own.ok()) {
     log_info(LogPart::kInit | LogPart::kNet, "no RDMA: {}", own.status().message());
