@@ -155,8 +155,8 @@ class FalseReceiver final : private verbs::CompletionListener {
     const verbs::ReceiverSide here{.side = queue->side(),
                                    .slots = {.address = reinterpret_cast<uint64_t>(memory_.data()),
                                              .key = region_->rkey ^ (lies ? key_change_ : 0)}};
-    verbs::send_frame(call.fd, {.kind = net::FrameKind::kSide, .bytes = sizeof here},
-                      std::as_bytes(std::span(&here, 1)));
+    net::send_frame(call.fd, {.kind = net::FrameKind::kSide, .bytes = sizeof here},
+                    std::as_bytes(std::span(&here, 1)));
     queues_.push_back(std::move(*queue));
     streams_.push_back(std::move(call.fd));
   }
