@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -216,7 +217,8 @@ TEST(CallConfig, BothVersionsOfTheStructAreRead) {
 }
 
 TEST(CallConfig, BadOnesAreRefusedBeforeAnythingElseAndSpoilNoGroup) {
-  run_world(2, {}, [](int rank, ncclComm_t comm) {
+  std::barrier heard(2);
+  run_world(2, {}, [&](int rank, ncclComm_t comm) {
     std::vector<float> values(8, 1);
     const auto refused = [&](const ncclCollConfig_t& config, const char* part) {
       EXPECT_EQ(sum(values, comm, &config), ncclInvalidArgument) << part;
@@ -259,6 +261,7 @@ TEST(CallConfig, BadOnesAreRefusedBeforeAnythingElseAndSpoilNoGroup) {
       option.next = &option;
       refused(config, "has no end");
     }
+    heard.arrive_and_wait();
     ncclCollConfig_t bad = fresh();
     bad.magic = 0;
     ASSERT_EQ(ncclGroupStart(), ncclSuccess);
