@@ -3,26 +3,6 @@
 #include <cstring>
 
 namespace strait::ucx {
-namespace {
-
-class UcxRecvLink final : public RecvLink {
- public:
-  explicit UcxRecvLink(std::unique_ptr<RecvEnd> end) : end_(std::move(end)) {}
-
-  Message recv_slot() override { return end_->peek(0); }
-  Message peek(uint32_t ahead) override { return end_->peek(ahead); }
-  SlotPlaces places() override { return end_->places(); }
-  void release() override { end_->release(); }
-  Status status() const override { return end_->status(); }
-  bool peer_gave_up() const override { return end_->peer_gave_up(); }
-  void abort(const Status& why) override { end_->abort(why); }
-
- private:
-  const std::unique_ptr<RecvEnd> end_;
-};
-
-}  // namespace
-
 Result<std::unique_ptr<RecvEnd>> RecvEnd::create(const LinkTerms& terms, uint32_t sender,
                                                  net::Stream& stream, const net::Address& remote) {
   std::unique_ptr<RecvEnd> end(new RecvEnd(terms, sender));
@@ -113,10 +93,6 @@ void RecvEnd::on_frame(const net::FrameHeader& header) {
 
 void RecvEnd::on_closed(const Status& why) {
   left_ = why;
-}
-
-std::unique_ptr<RecvLink> recv_link_of(std::unique_ptr<RecvEnd> end) {
-  return std::make_unique<UcxRecvLink>(std::move(end));
 }
 
 }  // namespace strait::ucx

@@ -3,27 +3,6 @@
 #include <cstring>
 
 namespace strait::ucx {
-namespace {
-
-class UcxSendLink final : public SendLink {
- public:
-  explicit UcxSendLink(std::unique_ptr<SendEnd> end) : end_(std::move(end)) {}
-
-  std::span<std::byte> send_slot() override { return end_->send_slot(); }
-  void commit(size_t bytes, uint32_t tag) override { end_->commit(bytes, tag); }
-  SlotPlaces places() override { return end_->places(); }
-  bool flushed() const override { return end_->flushed(); }
-  LinkRate rate() override { return end_->rate(); }
-  Status status() const override { return end_->status(); }
-  bool peer_gave_up() const override { return end_->peer_gave_up(); }
-  void abort(const Status& why) override { end_->abort(why); }
-
- private:
-  const std::unique_ptr<SendEnd> end_;
-};
-
-}  // namespace
-
 Result<std::unique_ptr<SendEnd>> SendEnd::create(const LinkTerms& terms) {
   std::unique_ptr<SendEnd> end(new SendEnd(terms));
   STRAIT_TRY(end->prepare());
@@ -130,10 +109,6 @@ void SendEnd::on_frame(const net::FrameHeader& header) {
 
 void SendEnd::on_closed(const Status& why) {
   failure_.set(why);
-}
-
-std::unique_ptr<SendLink> send_link_of(std::unique_ptr<SendEnd> end) {
-  return std::make_unique<UcxSendLink>(std::move(end));
 }
 
 }  // namespace strait::ucx

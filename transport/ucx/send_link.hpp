@@ -48,6 +48,4 @@ class SendEnd final : public LinkEnd {
   uint64_t released_ = 0;
 };
 
-std::unique_ptr<SendLink> send_link_of(std::unique_ptr<SendEnd> end);
-
 }  // namespace strait::ucx

@@ -8,6 +8,7 @@
 #include "transport/net/absent.hpp"
 #include "transport/net/dial.hpp"
 #include "transport/net/interfaces.hpp"
+#include "transport/net/link_of_end.hpp"
 #include "transport/net/offers.hpp"
 #include "transport/net/socket.hpp"
 #include "transport/net/trials.hpp"
@@ -93,7 +94,7 @@ class UcxTransport final : public Transport {
     STRAIT_CHECK(spec.source == context_.rank, "a rank connects the links that it sends on");
     STRAIT_ASSIGN(const RankAddress address, read(spec.destination, peer_address));
     STRAIT_ASSIGN(auto end, open_sender(net::Service::kUcx, address, spec, deadline));
-    return send_link_of(std::move(end));
+    return net::send_link_of(std::move(end));
   }
 
   Result<std::unique_ptr<RecvLink>> accept(const std::string& peer_address, const LinkSpec& spec,
@@ -103,7 +104,7 @@ class UcxTransport final : public Transport {
     STRAIT_ASSIGN(const RankAddress address, read(spec.source, peer_address));
     auto end = RecvEnd::create(terms_of(spec, spec.source, address.worker), id_of(offer.whole),
                                offer.fds.front(), offer.remote);
-    if (end.ok()) return recv_link_of(std::move(*end));
+    if (end.ok()) return net::recv_link_of(std::move(*end));
     net::send_reason(offer.fds.front(), end.status());
     return end.status();
   }
@@ -168,7 +169,7 @@ class UcxTransport final : public Transport {
                         .slot_bytes = net::kTrialBytes};
     auto end = RecvEnd::create(terms_of(spec, caller.rank, {}), id_of(caller.note), caller.fd,
                                caller.remote);
-    if (end.ok()) return trials_->add(recv_link_of(std::move(*end)));
+    if (end.ok()) return trials_->add(net::recv_link_of(std::move(*end)));
     net::send_reason(caller.fd, end.status());
     log_info(LogPart::kNet, "the trial of rank {} fails: {}", caller.rank, end.status().message());
   }

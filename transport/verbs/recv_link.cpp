@@ -5,22 +5,6 @@
 namespace strait::verbs {
 namespace {
 
-class VerbsRecvLink final : public RecvLink {
- public:
-  explicit VerbsRecvLink(std::unique_ptr<RecvEnd> end) : end_(std::move(end)) {}
-
-  Message recv_slot() override { return end_->peek(0); }
-  Message peek(uint32_t ahead) override { return end_->peek(ahead); }
-  SlotPlaces places() override { return end_->places(); }
-  void release() override { end_->release(); }
-  Status status() const override { return end_->status(); }
-  bool peer_gave_up() const override { return end_->peer_gave_up(); }
-  void abort(const Status& why) override { end_->abort(why); }
-
- private:
-  const std::unique_ptr<RecvEnd> end_;
-};
-
 // Words under way at most; every so many-th is acknowledged to us.
 uint32_t words_max(const LinkSpec& spec) {
   return 2 * spec.slots;
@@ -159,10 +143,6 @@ void RecvEnd::on_frame(const net::FrameHeader& header, std::span<const std::byte
 
 void RecvEnd::on_closed(const Status& why) {
   left_ = why;
-}
-
-std::unique_ptr<RecvLink> recv_link_of(std::unique_ptr<RecvEnd> end) {
-  return std::make_unique<VerbsRecvLink>(std::move(end));
 }
 
 }  // namespace strait::verbs

@@ -63,6 +63,4 @@ class RecvEnd final : public LinkEnd {
   Status left_;                   // the sender is gone
 };
 
-std::unique_ptr<RecvLink> recv_link_of(std::unique_ptr<RecvEnd> end);
-
 }  // namespace strait::verbs

@@ -3,27 +3,6 @@
 #include <arpa/inet.h>
 
 namespace strait::verbs {
-namespace {
-
-class VerbsSendLink final : public SendLink {
- public:
-  explicit VerbsSendLink(std::unique_ptr<SendEnd> end) : end_(std::move(end)) {}
-
-  std::span<std::byte> send_slot() override { return end_->send_slot(); }
-  void commit(size_t bytes, uint32_t tag) override { end_->commit(bytes, tag); }
-  SlotPlaces places() override { return end_->places(); }
-  bool flushed() const override { return end_->flushed(); }
-  LinkRate rate() override { return end_->rate(); }
-  Status status() const override { return end_->status(); }
-  bool peer_gave_up() const override { return end_->peer_gave_up(); }
-  void abort(const Status& why) override { end_->abort(why); }
-
- private:
-  const std::unique_ptr<SendEnd> end_;
-};
-
-}  // namespace
-
 Result<std::unique_ptr<SendEnd>> SendEnd::create(const LinkTerms& terms) {
   STRAIT_ASSIGN(SlotMemory memory,
                 SlotMemory::allocate(terms.spec, *terms.queue.device, 0, terms.slots_to_read));
@@ -142,10 +121,6 @@ void SendEnd::on_frame(const net::FrameHeader& header, std::span<const std::byte
 
 void SendEnd::on_closed(const Status& why) {
   failure_.set(why);
-}
-
-std::unique_ptr<SendLink> send_link_of(std::unique_ptr<SendEnd> end) {
-  return std::make_unique<VerbsSendLink>(std::move(end));
 }
 
 }  // namespace strait::verbs

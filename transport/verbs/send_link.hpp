@@ -57,6 +57,4 @@ class SendEnd final : public LinkEnd {
   uint64_t released_ = 0;      // by the receiver
 };
 
-std::unique_ptr<SendLink> send_link_of(std::unique_ptr<SendEnd> end);
-
 }  // namespace strait::verbs

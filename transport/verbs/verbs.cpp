@@ -9,6 +9,7 @@
 #include "transport/net/absent.hpp"
 #include "transport/net/dial.hpp"
 #include "transport/net/interfaces.hpp"
+#include "transport/net/link_of_end.hpp"
 #include "transport/net/offers.hpp"
 #include "transport/net/socket.hpp"
 #include "transport/net/tls.hpp"
@@ -108,7 +109,7 @@ class VerbsTransport final : public Transport {
     STRAIT_CHECK(route, "a kind of GID that was tried has a route");
     STRAIT_ASSIGN(auto end, open_sender(net::Service::kVerbs, found.address, *route,
                                         terms_of(spec, spec.destination, route->local), deadline));
-    return send_link_of(std::move(end));
+    return net::send_link_of(std::move(end));
   }
 
   Result<std::unique_ptr<RecvLink>> accept(const std::string&, const LinkSpec& spec,
@@ -117,7 +118,7 @@ class VerbsTransport final : public Transport {
     STRAIT_ASSIGN(net::Offer offer, offers_.take(spec, deadline));
     STRAIT_ASSIGN(auto end, open_receiver(spec, queue_of(offer.whole), offer.fds.front(),
                                           offer.remote, packets_));
-    return recv_link_of(std::move(end));
+    return net::recv_link_of(std::move(end));
   }
 
  private:
@@ -239,7 +240,7 @@ class VerbsTransport final : public Transport {
                         .slots = 1,
                         .slot_bytes = net::kTrialBytes};
     auto end = open_receiver(spec, queue_of(caller.note), caller.fd, caller.remote, packets);
-    if (end.ok()) return trials_->add(recv_link_of(std::move(*end)));
+    if (end.ok()) return trials_->add(net::recv_link_of(std::move(*end)));
     log_info(LogPart::kNet, "the trial of rank {} fails: {}", caller.rank, end.status().message());
   }
 
