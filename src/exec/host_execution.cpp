@@ -113,7 +113,7 @@ Result<Ran> HostExecution::run(const Piece& piece) {
     STRAIT_TRY(handle(piece, message, ports.send));
     return Ran::kDone;
   }
-  if (!ports.recv->pin()) return named(ports.recv->status());
+  if (!ports.recv->pin()) return named(failure_of(*ports.recv));
   if (const Status handled = handle(piece, message, ports.send); !handled.ok()) {
     ports.recv->unpin();
     return handled;
@@ -151,7 +151,7 @@ Status HostExecution::add_up(const Piece& piece, Sum& sum, SendPort* send) {
   for (size_t i = 0; i < sum.held.size(); ++i) {
     if (sum.held[i]->pin()) continue;
     for (size_t pinned = 0; pinned < i; ++pinned) sum.held[pinned]->unpin();
-    return named(sum.held[i]->status());
+    return named(failure_of(*sum.held[i]));
   }
   const Output out = destination(piece, send);
   combine_many(call_.arithmetic, out, sum.operands, piece.step->finish, piece.count);

@@ -1,9 +1,14 @@
 #include "exec/ports.hpp"
 
 #include <algorithm>
+#include <thread>
+
+#include "base/clock.hpp"
 
 namespace strait {
 namespace {
+
+constexpr int64_t kReasonMs = 1000;
 
 constexpr uint64_t kAlignment =
     64;  // elements: every lane's part starts on a cache line of its own
@@ -16,6 +21,19 @@ bool stages(const Step& step) {
 }
 
 }  // namespace
+
+Status failure_of(const RecvLink& link) {
+  const Deadline deadline = Deadline::after_ms(kReasonMs);
+  Status status = link.status();
+  while (status.ok() && !deadline.passed()) {
+    std::this_thread::yield();
+    status = link.status();
+  }
+  if (!status.ok()) return status;
+  return error(Code::kRemoteError,
+               "a peer gave up a link and did not say why within {} ms; look at the other ranks",
+               kReasonMs);
+}
 
 void place_staging(BoundPlan& bound) {
   for (const Lane& lane : bound.plan.lanes) {

@@ -68,6 +68,10 @@ struct BoundPlan {
   std::vector<size_t> loans_max;
 };
 
+// Why a link has failed whose message cannot be pinned. The peer may be writing its reason at this
+// moment, so it is looked for again for up to a second.
+Status failure_of(const RecvLink& link);
+
 // Fills staging_offsets and staging_count.
 void place_staging(BoundPlan& bound);
 

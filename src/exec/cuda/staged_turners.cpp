@@ -78,7 +78,7 @@ class StagedReceiver final : public LinkTurner {
                    "a message of {} bytes does not fit a slot of {}: all ranks need the same "
                    "STRAIT_SLOT_BYTES",
                    bytes, ring_.slot_bytes() - kChunkLead);
-    if (!link_.pin()) return link_.status();
+    if (!link_.pin()) return failure_of(link_);
     std::byte* const slot = ring_.slot(sequence_);
     if (decodes)
       STRAIT_TRY(codec::decode(message, chunk.type, chunk.count, slot + kChunkLead));
